@@ -94,14 +94,24 @@ import Testing
     #expect(try await task.value == .seconds(1))
   }
 
-  @Test func handlerThatBlocks_andTaskThatYields_untilTimeHasPassed_areNotWaitedForForEver() async {
+  @Test func handlerThatBlocks_andTaskThatYields_untilTimeHasPassed_areNotWaitedForForEver()
+    async throws
+  {
     let gate = DispatchSemaphore(value: 0)
-    let blocked = Promise.value(1).done(on: DispatchQueue(label: "blocked")) { _ in gate.wait() }
+    let blocked = Promise.value(1).map(on: DispatchQueue(label: "blocked")) { _ in
+      gate.wait(timeout: .now() + .seconds(60)) == .success
+    }
     let timer = Promise.after(.seconds(1), clock: clock).done(on: .immediate) { gate.signal() }
-    let yielding = Promise { while timer.isPending { await Task.yield() } }
+    let yielding = Promise {
+      let deadline = ContinuousClock.now + .seconds(60)
+      while timer.isPending, ContinuousClock.now < deadline { await Task.yield() }
+      return !timer.isPending
+    }
     await clock.advance(by: .seconds(1))
     await clock.advance(by: .seconds(1))
-    for promise in [blocked, timer, yielding] { _ = await promise.result }
+    try await expectFulfillment(of: timer)
+    #expect(try await expectFulfillment(of: blocked), "The blocked handler waited for the timer.")
+    #expect(try await expectFulfillment(of: yielding), "The yielding task waited for the timer.")
     #expect(clock.now.offset == .seconds(2))
   }
 

@@ -54,18 +54,23 @@ private func outlastBusyThreads() async throws {
     let gate = DispatchSemaphore(value: 0)
     let busy = Recorder<Int>()
     let count = ProcessInfo.processInfo.activeProcessorCount
-    func wait(until condition: () -> Bool) {
-      while !condition() { Thread.sleep(forTimeInterval: 0.01) }
+    // It ends the process, because this thread can't throw to the test.
+    func wait(for what: String, until condition: () -> Bool) {
+      let deadline = DispatchTime.now() + .seconds(60)
+      while !condition() {
+        precondition(DispatchTime.now() < deadline, "Waited 60 s for \(what).")
+        Thread.sleep(forTimeInterval: 0.01)
+      }
     }
 
-    wait { begun.count == 1 }
+    wait(for: "the expectation to begin") { begun.count == 1 }
     for number in 0..<count {
       Task.detached {
         busy.record(number)
         block(at: gate)
       }
     }
-    wait { busy.count == count }
+    wait(for: "\(count) tasks to block all threads") { busy.count == count }
     // Once the task can run, it takes longer than ending a wait whose time has expired.
     Task.detached {
       for _ in 0..<100 { await Task.yield() }

@@ -22,12 +22,10 @@ public struct ExecutorProbe: Sendable {
 
   /// Creates a probe for `queue` and the queues that have it as a target.
   public init(_ queue: DispatchQueue) {
-    let key = DispatchSpecificKey<Void>()
+    // `nonisolated(unsafe)`: immutable, and Dispatch guards what it identifies.
+    nonisolated(unsafe) let key = DispatchSpecificKey<Void>()
     queue.setSpecific(key: key, value: ())
-    let box = UncheckedBox(key)
-    self.init(name: "the queue \(queue.label)") {
-      DispatchQueue.getSpecific(key: box.content) != nil
-    }
+    self.init(name: "the queue \(queue.label)") { DispatchQueue.getSpecific(key: key) != nil }
   }
 
   /// Creates a probe for `executor`.
@@ -41,14 +39,11 @@ public struct ExecutorProbe: Sendable {
   /// Throws an ``ExpectationError`` unless the calling code runs on the executor.
   public func expectCurrent(fileID: StaticString = #fileID, line: UInt = #line) throws {
     if check() { return }
-    throw ExpectationError(
-      "Expected to run on \(name)", origin: SourceLocation(fileID: fileID, line: line))
+    throw ExpectationError("Expected to run on \(name)", fileID, line)
   }
 }
 
 extension ExecutorProbe {
-  private static let mainProbe = ExecutorProbe(DispatchQueue.main)
-
   /// A probe for the main actor, which runs on the main queue.
-  public static var main: ExecutorProbe { mainProbe }
+  public static let main = ExecutorProbe(DispatchQueue.main)
 }

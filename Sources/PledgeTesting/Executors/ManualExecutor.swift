@@ -1,3 +1,4 @@
+import Foundation
 import Pledge
 
 /// An executor whose handlers run when the test runs them, on the test's thread.
@@ -11,35 +12,14 @@ import Pledge
 /// ```
 public final class ManualExecutor: PromiseExecutor {
   private struct State {
-    var threads: [ThreadID] = []
-    /// The jobs, of which those before `next` have been taken.
-    private var jobs: [PromiseJob?] = []
-    private var next = 0
+    /// The threads that run a handler; one that does so inside another handler, more than once.
+    var threads: [pthread_t] = []
+    /// The waiting jobs by their numbers, which ascend from `first`.
+    var jobs: [Int: PromiseJob] = [:]
+    var first = 0
 
-    var count: Int { jobs.count - next }
-
-    mutating func append(_ job: PromiseJob) { jobs.append(job) }
-
-    /// Removes and returns the first job, in amortized constant time.
-    mutating func popFirst() -> PromiseJob? {
-      guard next < jobs.count else { return nil }
-      defer {
-        next += 1
-        if next * 2 >= jobs.count {
-          jobs.removeFirst(next)
-          next = 0
-        }
-      }
-      return exchange(&jobs[next], with: nil)
-    }
-
-    mutating func removeAll() -> [PromiseJob] {
-      defer {
-        jobs = []
-        next = 0
-      }
-      return jobs.compactMap { $0 }
-    }
+    /// The index in `threads` of the calling thread.
+    var threadIndex: Int? { threads.lastIndex { pthread_equal($0, pthread_self()) != 0 } }
   }
 
   private let state = Mutex(State())
@@ -48,31 +28,28 @@ public final class ManualExecutor: PromiseExecutor {
   public init() {}
 
   /// Holds `job` until the test runs it.
-  public func enqueue(_ job: PromiseJob) { state.withLock { $0.append(job) } }
+  public func enqueue(_ job: PromiseJob) {
+    state.withLock { $0.jobs[$0.first + $0.jobs.count] = job }
+  }
 
   /// The number of waiting handlers.
   ///
   /// A handler that was cancelled while it was waiting is still counted; running it does nothing.
-  public var count: Int { state.withLock { $0.count } }
+  public var count: Int { state.withLock { $0.jobs.count } }
 
   /// Whether the calling code runs on this executor.
-  public var isCurrent: Bool { state.withLock { $0.threads.contains(.current) } }
+  public var isCurrent: Bool { state.withLock { $0.threadIndex != nil } }
 
   /// Runs the handler that has been waiting longest.
   ///
   /// - Returns: Whether a handler was waiting.
   @discardableResult
   public func runNext() -> Bool {
-    let next: PromiseJob? = state.withLock { state in
-      guard let next = state.popFirst() else { return nil }
-      state.threads.append(.current)
-      return next
-    }
-    guard let next else { return false }
+    guard let next = take() else { return false }
+    state.withLock { $0.threads.append(pthread_self()) }
     next.run()
     state.withLock { state in
-      guard let last = state.threads.lastIndex(of: .current) else { return }
-      state.threads.remove(at: last)
+      if let index = state.threadIndex { state.threads.remove(at: index) }
     }
     return true
   }
@@ -93,6 +70,15 @@ public final class ManualExecutor: PromiseExecutor {
   /// - Returns: The number of discarded handlers.
   @discardableResult
   public func dropAll() -> Int {
-    state.withLock { $0.removeAll() }.count
+    // Not those that are enqueued because of a discarded one.
+    (0..<count).count { _ in take() != nil }
+  }
+
+  private func take() -> PromiseJob? {
+    state.withLock { state in
+      guard let job = state.jobs.removeValue(forKey: state.first) else { return nil }
+      state.first += 1
+      return job
+    }
   }
 }

@@ -28,16 +28,23 @@ public struct ExpectationError: Error, Sendable, Hashable, CustomStringConvertib
 }
 
 extension ExpectationError {
+  init(
+    _ message: String, _ fileID: StaticString, _ line: UInt, pendingTree: String? = nil
+  ) {
+    self.init(
+      message, origin: .init(fileID: fileID, line: line), pendingTree: pendingTree)
+  }
+
   /// Returns the error for a comparison; if both sides have the same text, it includes their types.
   static func mismatch<Expected, Found>(
-    _ subject: String, _ expected: Expected, found: Found, origin: SourceLocation
+    _ subject: String, _ expected: Expected, found: Found, _ fileID: StaticString, _ line: UInt
   ) -> ExpectationError {
     var sides = (quoted(expected), quoted(found))
     if sides.0 == sides.1 {
       sides.0 += " of type \(type(of: expected as Any))"
       sides.1 += " of type \(type(of: found as Any))"
     }
-    return ExpectationError("Expected \(subject) \(sides.0), found \(sides.1)", origin: origin)
+    return ExpectationError("Expected \(subject) \(sides.0), found \(sides.1)", fileID, line)
   }
 }
 
@@ -50,6 +57,3 @@ func quoted(_ value: some Any) -> String {
 func counted(_ count: Int, _ noun: String) -> String {
   "\(count) \(noun)\(count == 1 ? "" : "s")"
 }
-
-/// A short name for internal use; if public, it would conflict with Swift Testing's type.
-typealias SourceLocation = PromiseDiagnostics.SourceLocation

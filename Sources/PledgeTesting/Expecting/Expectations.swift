@@ -16,8 +16,7 @@ public func expectFulfillment<T: Sendable>(
     return value
   case .failure(let error):
     throw ExpectationError(
-      "Expected a value, but the promise was rejected: \(quoted(error))",
-      origin: SourceLocation(fileID: fileID, line: line))
+      "Expected a value, but the promise was rejected: \(quoted(error))", fileID, line)
   }
 }
 
@@ -40,7 +39,7 @@ public func expectFulfillment<T: Sendable & Equatable>(
   let found = try await expectFulfillment(of: promise, within: limit, fileID: fileID, line: line)
   if found == value { return }
   throw ExpectationError.mismatch(
-    "the value", value, found: found, origin: SourceLocation(fileID: fileID, line: line))
+    "the value", value, found: found, fileID, line)
 }
 
 /// Waits for `promise` and returns the error with which it is rejected.
@@ -59,8 +58,7 @@ public func expectRejection<T: Sendable>(
   switch await promise.result {
   case .success(let value):
     throw ExpectationError(
-      "Expected a rejection, but the promise was fulfilled: \(quoted(value))",
-      origin: SourceLocation(fileID: fileID, line: line))
+      "Expected a rejection, but the promise was fulfilled: \(quoted(value))", fileID, line)
   case .failure(let error):
     return error
   }
@@ -79,8 +77,7 @@ public func expectRejection<T: Sendable, E: Error>(
   let error = try await expectRejection(of: promise, within: limit, fileID: fileID, line: line)
   if let error = error as? E { return error }
   throw ExpectationError(
-    "Expected a rejection with an error of type \(type), found \(quoted(error))",
-    origin: SourceLocation(fileID: fileID, line: line))
+    "Expected a rejection with an error of type \(type), found \(quoted(error))", fileID, line)
 }
 
 /// Waits for `promise` and checks that it is rejected with `expected`.
@@ -95,7 +92,7 @@ public func expectRejection<T: Sendable, E: Error & Equatable>(
   let error = try await expectRejection(of: promise, within: limit, fileID: fileID, line: line)
   if error as? E == expected { return }
   throw ExpectationError.mismatch(
-    "a rejection with", expected, found: error, origin: SourceLocation(fileID: fileID, line: line))
+    "a rejection with", expected, found: error, fileID, line)
 }
 
 /// Waits for `promise` and checks that it is rejected with `CancellationError`.
@@ -117,6 +114,5 @@ public func expectPending<T: Sendable>(
 ) throws {
   if promise.isPending { return }
   throw ExpectationError(
-    "Expected a pending promise, found \(promise)",
-    origin: SourceLocation(fileID: fileID, line: line))
+    "Expected a pending promise, found \(promise)", fileID, line)
 }

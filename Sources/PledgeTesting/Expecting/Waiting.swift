@@ -14,15 +14,11 @@ public func waitForPromises<each T: Sendable>(
 ) async throws {
   let watch = Watch(limit: limit)
   repeat watch.add(each promises)
-  try await watch.wait(SourceLocation(fileID: fileID, line: line))
+  try await watch.wait(fileID, line)
 }
 
-/// Waits until all of `promises` have settled.
-///
-/// The promises can be fulfilled or rejected; a rejection doesn't count as handled. Throws an
-/// ``ExpectationError`` that lists the promises that are still pending after `limit` and, if a `Trace`
-/// is recording, what they wait for; throws `CancellationError` as soon as the calling task is
-/// cancelled.
+/// Waits until all promises of a sequence have settled, in the same way as
+/// ``waitForPromises(_:within:fileID:line:)-(Promise<T>,_,_,_)``.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public func waitForPromises<T: Sendable>(
   _ promises: some Sequence<Promise<T>>, within limit: Duration = .seconds(60),
@@ -30,7 +26,7 @@ public func waitForPromises<T: Sendable>(
 ) async throws {
   let watch = Watch(limit: limit)
   for promise in promises { watch.add(promise) }
-  try await watch.wait(SourceLocation(fileID: fileID, line: line))
+  try await watch.wait(fileID, line)
 }
 
 /// Blocks the calling thread until all of `promises` have settled.
@@ -46,7 +42,7 @@ public func blockForPromises<T: Sendable>(
 ) throws {
   let watch = Watch(limit: limit)
   for promise in promises { watch.add(promise) }
-  try watch.block(SourceLocation(fileID: fileID, line: line))
+  try watch.block(fileID, line)
 }
 
 /// Waits until `condition` returns true.
@@ -76,8 +72,7 @@ public func waitUntil(
       try await Task.sleep(for: .milliseconds(min(checks / 50, 10)))
     } else {
       throw ExpectationError(
-        "Expected the condition to become true within \(limit)",
-        origin: SourceLocation(fileID: fileID, line: line),
+        "Expected the condition to become true within \(limit)", fileID, line,
         pendingTree: Trace.current?.pendingTree().description)
     }
   }

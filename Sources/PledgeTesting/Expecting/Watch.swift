@@ -36,33 +36,29 @@ final class Watch: @unchecked Sendable {
   ///
   /// Throws an ``ExpectationError`` when the limit is reached, and `CancellationError` as soon as the
   /// task is cancelled.
-  func wait(_ origin: SourceLocation) async throws {
-    let timeout = startTimer()
-    defer { timeout.content.cancel() }
+  func wait(_ fileID: StaticString, _ line: UInt) async throws {
+    // Dispatch retains a cancelled item until its deadline, so the item must not retain the promises.
+    // `nonisolated(unsafe)`: immutable, and Dispatch guards the item.
+    nonisolated(unsafe) let timeout = DispatchWorkItem { [weak self] in self?.extend(rounds: 5) }
+    Self.timer.asyncAfter(deadline: .now() + limit.interval, execute: timeout)
+    defer { timeout.cancel() }
     await changes.wait { [self] in isOver.withLock { $0 } || isDone(by: .now()) }
     if !isDone(by: .now()) { try Task.checkCancellation() }
-    try check(origin)
+    try check(fileID, line)
   }
 
   /// Blocks until the promises have settled, or throws an ``ExpectationError`` when the limit is
   /// reached.
   @available(*, noasync)
-  func block(_ origin: SourceLocation) throws {
+  func block(_ fileID: StaticString, _ line: UInt) throws {
     _ = isDone(by: .now() + limit.interval)
-    try check(origin)
+    try check(fileID, line)
   }
 
   /// Blocks until all promises have settled, or until `time`.
   ///
   /// - Returns: Whether all have settled.
   private func isDone(by time: DispatchTime) -> Bool { group.wait(timeout: time) == .success }
-
-  private func startTimer() -> UncheckedBox<DispatchWorkItem> {
-    // Dispatch retains a cancelled item until its deadline, so the item must not retain the promises.
-    let item = DispatchWorkItem { [weak self] in self?.extend(rounds: 5) }
-    Self.timer.asyncAfter(deadline: .now() + limit.interval, execute: item)
-    return UncheckedBox(item)
-  }
 
   /// Ends the wait after a number of rounds, in each of which a task must run.
   ///
@@ -83,7 +79,7 @@ final class Watch: @unchecked Sendable {
     }
   }
 
-  private func check(_ origin: SourceLocation) throws {
+  private func check(_ fileID: StaticString, _ line: UInt) throws {
     let pending = states.enumerated().compactMap { index, state in
       let now = state()
       return now.isPending ? "no. \(index + 1) \(now.description)" : nil
@@ -93,16 +89,8 @@ final class Watch: @unchecked Sendable {
     throw ExpectationError(
       "\(pending.count) of \(states.count) promises \(verb) still pending after \(limit): "
         + pending.joined(separator: ", "),
-      origin: origin, pendingTree: Trace.current?.pendingTree().description)
+      fileID, line, pendingTree: Trace.current?.pendingTree().description)
   }
-}
-
-/// A box for content that isn't declared `Sendable`.
-///
-/// `@unchecked Sendable`: used only for content that is thread-safe.
-struct UncheckedBox<Content>: @unchecked Sendable {
-  let content: Content
-  init(_ content: Content) { self.content = content }
 }
 
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)

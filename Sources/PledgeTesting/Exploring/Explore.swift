@@ -70,13 +70,13 @@ public func explore(
     exploration.note(run)
     if let failure = run.failure, !run.isOfAnotherOrder || orders.isReplay {
       // Work from outside that came after virtual time had passed leaves no trace in the run.
-      let again = await ExploredRun.run(settings, OrderFollower(run.order), body, on: thread)
+      let again = await ExploredRun.run(settings, Chooser(run.order), body, on: thread)
       let isRepeatable =
         run.isRepeatable && again.isRepeatable && again.failure != nil && again.lines == run.lines
       throw FailingOrderError(
         order: run.order.description, error: failure, steps: run.lines,
         orderCount: exploration.report.orderCount, isRepeatable: isRepeatable,
-        origin: SourceLocation(fileID: fileID, line: line))
+        origin: .init(fileID: fileID, line: line))
     }
   }
   return exploration.report
@@ -115,14 +115,14 @@ struct Exploration {
     }
   }
 
-  mutating func next() -> (any Chooser)? {
+  mutating func next() -> Chooser? {
     if case .random(let seed, let count) = kind {
       return report.orderCount < count
-        ? RandomChooser(seed: seed &+ UInt64(report.orderCount)) : nil
+        ? Chooser(seed: seed &+ UInt64(report.orderCount)) : nil
     }
     guard position < frontier.count else { return nil }
     position += 1
-    return OrderFollower(frontier[position - 1])
+    return Chooser(frontier[position - 1])
   }
 
   /// Adds the orders that deviate from a run's order at one more position.

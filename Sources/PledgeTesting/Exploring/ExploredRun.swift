@@ -39,7 +39,7 @@ enum RunFailure: Error, CustomStringConvertible {
 final class ExploredRun: @unchecked Sendable {
   private let settings: ExplorationSettings
   private let simulation = Simulation()
-  private var chooser: any Chooser
+  private var chooser: Chooser
   private let outcome = Outcome()
   private let task: Task<Void, Never>
 
@@ -57,7 +57,7 @@ final class ExploredRun: @unchecked Sendable {
 
   /// Creates the test body's task, which inherits the task-local values of the calling task.
   init(
-    _ settings: ExplorationSettings, _ chooser: any Chooser,
+    _ settings: ExplorationSettings, _ chooser: Chooser,
     _ body: @escaping @Sendable (Simulation) async throws -> Void
   ) {
     self.settings = settings
@@ -99,7 +99,7 @@ final class ExploredRun: @unchecked Sendable {
 
   /// Creates a run, and runs all its steps on `thread`.
   static func run(
-    _ settings: ExplorationSettings, _ chooser: any Chooser,
+    _ settings: ExplorationSettings, _ chooser: Chooser,
     _ body: @escaping @Sendable (Simulation) async throws -> Void, on thread: DispatchQueue
   ) async -> ExploredRun {
     let run = ExploredRun(settings, chooser, body)
@@ -114,7 +114,7 @@ final class ExploredRun: @unchecked Sendable {
 
   /// Runs all steps on the calling thread, which it blocks.
   private func run() {
-    simulation.steps.claim()
+    simulation.steps.begin()
     Following.run(as: simulation.clock.work, steps: simulation.steps) {
       do {
         while try takeStep() {}

@@ -76,24 +76,21 @@ struct Order: Sendable, Equatable, CustomStringConvertible {
   }
 }
 
-/// Chooses the next step.
+/// Chooses the next step: as an order says, or at random.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-protocol Chooser {
-  /// Returns a number below `count`; throws `RunFailure.doesNotFit`.
-  mutating func choose(of count: Int) throws -> Int
-  /// Throws `RunFailure.doesNotFit` if the order has further choices.
-  func end() throws
-}
-
-/// Follows an order.
-@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-struct OrderFollower: Chooser {
-  private var rest: ArraySlice<Order.Deviation>
+struct Chooser {
+  /// What is left of the order.
+  private var rest: ArraySlice<Order.Deviation> = []
   private var position = 0
+  /// The state of SplitMix64; nil if it follows an order.
+  private var random: UInt64?
 
   init(_ order: Order) { rest = order.deviations[...] }
+  init(seed: UInt64) { random = seed }
 
+  /// Returns a number below `count`; throws `RunFailure.doesNotFit`.
   mutating func choose(of count: Int) throws -> Int {
+    if let state = random { return Int(mix(state &+ 0x9E37_79B9_7F4A_7C15) % UInt64(count)) }
     defer { position += 1 }
     guard let next = rest.first, next.position == position else { return 0 }
     guard next.choice < count else {
@@ -104,27 +101,17 @@ struct OrderFollower: Chooser {
     return next.choice
   }
 
+  private mutating func mix(_ state: UInt64) -> UInt64 {
+    random = state
+    var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+
+  /// Throws `RunFailure.doesNotFit` if the order has further choices.
   func end() throws {
     if rest.isEmpty { return }
     throw RunFailure.doesNotFit(
       "the test body ended after \(counted(position, "choice")), before \(Order(Array(rest)))")
   }
-}
-
-/// Chooses at random, with SplitMix64.
-@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-struct RandomChooser: Chooser {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func choose(of count: Int) -> Int {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return Int((mixed ^ (mixed >> 31)) % UInt64(count))
-  }
-
-  func end() {}
 }

@@ -43,7 +43,7 @@ public final class Simulation: Sendable {
     line: UInt = #line
   ) throws {
     if condition { return }
-    throw ExpectationError(message(), origin: SourceLocation(fileID: fileID, line: line))
+    throw ExpectationError(message(), fileID, line)
   }
 }
 

@@ -20,7 +20,8 @@ final class StepQueue: Sendable {
     var count = 0
     /// The current step.
     var current: Int?
-    var thread = ThreadID.current
+    /// Whether the steps run; before that, only the thread that creates the run adds any.
+    var hasBegun = false
     var notes: [Int: [String]] = [:]
     /// Whether other threads added work, so that the run can't be repeated.
     var hasWorkFromOutside = false
@@ -39,8 +40,7 @@ final class StepQueue: Sendable {
   ) {
     let isForeign: Bool? = state.withLock { state in
       guard state.isOpen else { return nil }
-      let isForeign = state.thread != .current
-      if isForeign { state.hasWorkFromOutside = true }
+      let isForeign = noteCaller(&state)
       state.count += 1
       state.waiting.append(
         Step(
@@ -55,8 +55,15 @@ final class StepQueue: Sendable {
     }
   }
 
-  /// Declares that the current thread runs the steps.
-  func claim() { state.withLock { $0.thread = .current } }
+  /// Notes that the steps run from now on, in `Following.run`.
+  func begin() { state.withLock { $0.hasBegun = true } }
+
+  /// Notes and returns whether the caller is outside the simulation.
+  private func noteCaller(_ state: inout State) -> Bool {
+    let isForeign = state.hasBegun && Following.steps !== self
+    if isForeign { state.hasWorkFromOutside = true }
+    return isForeign
+  }
 
   /// Returns the steps that are ready, oldest first; for each serial executor, only the oldest.
   func candidates() -> [Step] {
@@ -115,11 +122,7 @@ final class StepQueue: Sendable {
 
   /// Wakes this queue's thread if another thread has added a sleeper to the clock.
   func noteSleeper() {
-    let isForeign = state.withLock { state in
-      let isForeign = state.isOpen && state.thread != .current
-      if isForeign { state.hasWorkFromOutside = true }
-      return isForeign
-    }
+    let isForeign = state.withLock { $0.isOpen && noteCaller(&$0) }
     if isForeign { arrivals.signal() }
   }
 

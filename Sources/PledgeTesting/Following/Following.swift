@@ -1,16 +1,6 @@
-import Dispatch
+import Foundation
 import Pledge
 import PledgeDiagnostics
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Android)
-  import Android
-#endif
 
 /// Follows work from the code that starts it to its end.
 ///

@@ -1,25 +1,14 @@
 import Pledge
 
-/// A counter of calls from any thread.
-public final class CallCounter: Sendable {
-  private let calls = Mutex(0)
+/// A counter of calls from any thread: a recorder of events without content.
+public typealias CallCounter = Recorder<Void>
 
-  /// Creates a counter at zero.
-  public init() {}
-
+extension Recorder where Event == Void {
   /// Counts one call.
   ///
   /// - Returns: The number of calls so far, including this one.
   @discardableResult
-  public func call() -> Int {
-    calls.withLock { calls in
-      calls += 1
-      return calls
-    }
-  }
-
-  /// The number of calls.
-  public var count: Int { calls.withLock { $0 } }
+  public func call() -> Int { append(()) }
 
   /// Throws an ``ExpectationError`` unless there was exactly one call.
   public func expectOnce(fileID: StaticString = #fileID, line: UInt = #line) throws {
@@ -38,7 +27,6 @@ public final class CallCounter: Sendable {
     let found = count
     if found == expected { return }
     throw ExpectationError(
-      "Expected \(counted(expected, "call")), counted \(found)",
-      origin: SourceLocation(fileID: fileID, line: line))
+      "Expected \(counted(expected, "call")), counted \(found)", fileID, line)
   }
 }

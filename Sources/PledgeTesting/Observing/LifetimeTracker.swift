@@ -25,9 +25,7 @@ public final class LifetimeTracker: Sendable {
 
   private struct State {
     var live: [String: Int] = [:]
-    var count = 0
     var made = 0
-    var watchers: [GuaranteeResolver<Void>] = []
   }
 
   private let state = Mutex(State())
@@ -41,14 +39,13 @@ public final class LifetimeTracker: Sendable {
   public func track(_ label: String = "object") -> Token {
     state.withLock { state in
       state.live[label, default: 0] += 1
-      state.count += 1
       state.made += 1
     }
     return Token(label, self)
   }
 
   /// The number of objects that are alive.
-  public var liveCount: Int { state.withLock { $0.count } }
+  public var liveCount: Int { state.withLock { $0.live.values.reduce(0, +) } }
 
   /// The number of objects that were created.
   public var madeCount: Int { state.withLock { $0.made } }
@@ -63,50 +60,29 @@ public final class LifetimeTracker: Sendable {
   public func expectNoneAlive(
     within limit: Duration = .seconds(60), fileID: StaticString = #fileID, line: UInt = #line
   ) async throws {
-    let watch = Watch(limit: limit)
-    watch.add(noneAlive().promise)
-    let origin = SourceLocation(fileID: fileID, line: line)
     do {
-      try await watch.wait(origin)
+      try await waitUntil(within: limit) { liveCount == 0 }
     } catch is ExpectationError {
-      throw failure(origin)
+      throw failure(fileID, line)
     }
   }
 
   /// Throws an ``ExpectationError`` if an object is alive now.
   public func expectNoneAliveNow(fileID: StaticString = #fileID, line: UInt = #line) throws {
-    if liveCount > 0 { throw failure(SourceLocation(fileID: fileID, line: line)) }
+    if liveCount > 0 { throw failure(fileID, line) }
   }
 
-  private func failure(_ origin: SourceLocation) -> ExpectationError {
-    let live = state.withLock { $0.live }
-    let list = live.sorted { $0.key < $1.key }.map { "\($0.value) × \($0.key)" }
+  private func failure(_ fileID: StaticString, _ line: UInt) -> ExpectationError {
+    let live = state.withLock { $0.live }.sorted { $0.key < $1.key }
     return ExpectationError(
       "Expected all tracked objects to be deallocated; still alive: "
-        + list.joined(separator: ", "),
-      origin: origin)
-  }
-
-  private func noneAlive() -> Guarantee<Void> {
-    let (guarantee, resolver) = Guarantee<Void>.withResolvers()
-    let isDone = state.withLock { state in
-      if state.count == 0 { return true }
-      state.watchers.append(resolver)
-      return false
-    }
-    if isDone { resolver.fulfill() }
-    return guarantee
+        + live.map { "\($0.value) × \($0.key)" }.joined(separator: ", "), fileID, line)
   }
 
   fileprivate func remove(_ label: String) {
-    let due: [GuaranteeResolver<Void>] = state.withLock { state in
-      state.count -= 1
+    state.withLock { state in
       let left = state.live[label, default: 1] - 1
       state.live[label] = left > 0 ? left : nil
-      guard state.count == 0 else { return [] }
-      defer { state.watchers = [] }
-      return state.watchers
     }
-    for watcher in due { watcher.fulfill() }
   }
 }

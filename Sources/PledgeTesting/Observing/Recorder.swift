@@ -21,14 +21,19 @@ public final class Recorder<Event: Sendable>: Sendable {
   public init() {}
 
   /// Records `event`.
-  public func record(_ event: Event) {
-    let due = state.withLock { state in
+  public func record(_ event: Event) { append(event) }
+
+  /// Records `event`, and returns the number of events so far.
+  @discardableResult
+  func append(_ event: Event) -> Int {
+    let (count, due) = state.withLock { state in
       state.events.append(event)
       let count = state.events.count
       defer { state.watchers.removeAll { $0.count <= count } }
-      return state.watchers.filter { $0.count <= count }.map(\.resolver)
+      return (count, state.watchers.filter { $0.count <= count }.map(\.resolver))
     }
     for watcher in due { watcher.fulfill() }
+    return count
   }
 
   /// The recorded events, in order.
@@ -57,7 +62,6 @@ extension Recorder where Event: Equatable {
   ) throws {
     let found = self.events
     if found == events { return }
-    throw ExpectationError.mismatch(
-      "the events", events, found: found, origin: SourceLocation(fileID: fileID, line: line))
+    throw ExpectationError.mismatch("the events", events, found: found, fileID, line)
   }
 }
