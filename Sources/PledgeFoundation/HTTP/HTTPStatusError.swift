@@ -105,11 +105,9 @@ extension Promise where Value == (data: Data, response: URLResponse) {
 }
 
 extension Promise where Value == (Data, URLResponse) {
-  /// Passes the response on if its HTTP status indicates success.
+  /// Passes the response on if its HTTP status indicates success, as for this module's methods.
   ///
-  /// Use it with Foundation's own methods: `Promise { try await session.data(from: url) }`. A
-  /// status outside 200..<300 rejects the result with ``HTTPStatusError``. No closure runs.
-  /// Cancelling the result cancels this promise.
+  /// Use it with Foundation's own methods: `Promise { try await session.data(from: url) }`.
   public func validate() -> Promise {
     map(on: .immediate) { data, response in
       try response.requireSuccess(body: data)

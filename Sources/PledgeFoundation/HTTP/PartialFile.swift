@@ -67,16 +67,12 @@ final class PartialFile: @unchecked Sendable {
   }
 
   private func replaceDestination() throws {
-    #if os(Windows)
-      _ = try FileManager.default.replaceItemAt(destination, withItemAt: path)
-    #else
-      let failed = path.withUnsafeFileSystemRepresentation { from in
-        destination.withUnsafeFileSystemRepresentation { to in
-          guard let from, let to else { return true }
-          return rename(from, to) != 0
-        }
+    let failed = path.withUnsafeFileSystemRepresentation { from in
+      destination.withUnsafeFileSystemRepresentation { to in
+        guard let from, let to else { return true }
+        return rename(from, to) != 0
       }
-      if failed { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-    #endif
+    }
+    if failed { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
   }
 }

@@ -76,7 +76,7 @@ extension URLSession {
     return upload(data, with: request, progress: progress, fileID: fileID, line: line)
   }
 
-  /// Sends `data` as the body of `request`, whose own body is ignored, and loads the response.
+  /// Sends `data` as the body of `request`, whose own body is ignored.
   ///
   /// The same as ``upload(_:to:method:progress:fileID:line:)``, for a request.
   public func upload(
@@ -87,22 +87,10 @@ extension URLSession {
       .promise(in: self, fileID: fileID, line: line)
   }
 
-  /// Sends the file `file` to `url` and loads the response.
+  /// Sends the file `file`, which is read as it is sent, to `url` and loads the response.
   ///
-  /// The request starts inside this call, and the file is read as it is sent. The promise is
-  /// rejected with `URLError` if the file can't be read or the request fails. Any HTTP status
-  /// fulfills it.
-  ///
-  /// **Cancellation.** Cancelling the promise cancels the request immediately and closes its
-  /// connection; the promise is then rejected with `CancellationError`.
-  ///
-  /// - Parameters:
-  ///   - file: The file to send as the body.
-  ///   - url: The destination.
-  ///   - method: The HTTP method.
-  ///   - progress: Counts the bytes as they are sent. Cancelling it cancels the promise.
-  ///   - fileID: The file to name in reports; the default is the caller's.
-  ///   - line: The line to name in reports; the default is the caller's.
+  /// The same as ``upload(_:to:method:progress:fileID:line:)``, for a file. If it can't be read, the
+  /// promise is rejected with `URLError`.
   public func upload(
     fileAt file: URL, to url: URL, method: String = "POST", progress: Progress? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
@@ -112,8 +100,7 @@ extension URLSession {
     return upload(fileAt: file, with: request, progress: progress, fileID: fileID, line: line)
   }
 
-  /// Sends the file `file` as the body of `request`, whose own body is ignored, and loads the
-  /// response.
+  /// Sends the file `file` as the body of `request`, whose own body is ignored.
   ///
   /// The same as ``upload(fileAt:to:method:progress:fileID:line:)``, for a request.
   public func upload(

@@ -21,50 +21,18 @@
       where condition: @escaping @Sendable (Value) -> Bool = { _ in true }
     ) -> Guarantee<Value> {
       Guarantee { resolver in
-        let observation = KeyValueObserver(object: self)
+        // The token retains the object, which an observation doesn't.
+        let observation = Registration<(Self, NSKeyValueObservation)> { $0.1.invalidate() }
         observation.start(
-          observe(keyPath, options: [.new]) { _, change in
-            guard let value = change.newValue, condition(value) else { return }
-            if observation.stop() { resolver.fulfill(value) }
-          })
+          (
+            self,
+            observe(keyPath, options: [.new]) { _, change in
+              guard let value = change.newValue, condition(value) else { return }
+              if observation.stop() { resolver.fulfill(value) }
+            }
+          ))
         resolver.onCancel { observation.stop() }
       }
-    }
-  }
-
-  /// An observation that can be stopped at any time, even while it is being started.
-  ///
-  /// `@unchecked Sendable`: the variables are guarded by the lock; observations can be invalidated
-  /// on any thread.
-  private final class KeyValueObserver: @unchecked Sendable {
-    private let lock = Mutex<Void>(())
-    private var isStopped = false
-    private var object: NSObject?
-    private var observation: NSKeyValueObservation?
-
-    init(object: NSObject) { self.object = object }
-
-    func start(_ observation: NSKeyValueObservation) {
-      let isLate = lock.withLock { _ in
-        if !isStopped { self.observation = observation }
-        return isStopped
-      }
-      if isLate { observation.invalidate() }
-    }
-
-    /// Ends the observation; returns whether this call was the first.
-    @discardableResult
-    func stop() -> Bool {
-      var old: (NSObject?, NSKeyValueObservation?)
-      let isFirst = lock.withLock { _ in
-        defer { isStopped = true }
-        old = (object, observation)
-        object = nil
-        observation = nil
-        return !isStopped
-      }
-      old.1?.invalidate()
-      return isFirst
     }
   }
 #endif

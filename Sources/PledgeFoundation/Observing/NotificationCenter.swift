@@ -41,58 +41,14 @@ extension NotificationCenter {
     transform: @escaping @Sendable (Notification) -> Value?
   ) -> Guarantee<Value> {
     Guarantee { resolver in
-      let observer = OneTimeObserver(center: self)
-      observer.start(name, object) { notification in
-        guard let value = transform(notification) else { return }
-        // Several threads can post at the same time; the first one fulfills the guarantee.
-        if observer.stop() { resolver.fulfill(value) }
-      }
+      let observer = Registration<any NSObjectProtocol> { self.removeObserver($0) }
+      observer.start(
+        addObserver(forName: name, object: object, queue: nil) { notification in
+          guard let value = transform(notification) else { return }
+          // Several threads can post at the same time; the first one fulfills the guarantee.
+          if observer.stop() { resolver.fulfill(value) }
+        })
       resolver.onCancel { observer.stop() }
     }
-  }
-}
-
-/// An observer that can be stopped at any time, even while it is being added.
-///
-/// `@unchecked Sendable`: `state` is a mutex, and notification centers are thread-safe.
-private final class OneTimeObserver: @unchecked Sendable {
-  /// `@unchecked Sendable`: a token is only passed back to its center.
-  private enum State: @unchecked Sendable {
-    case starting
-    case observing(any NSObjectProtocol)
-    case stopped
-  }
-
-  private let center: NotificationCenter
-  private let state = Mutex(State.starting)
-
-  init(center: NotificationCenter) { self.center = center }
-
-  func start(
-    _ name: Notification.Name, _ object: AnyObject?,
-    _ handler: @escaping @Sendable (Notification) -> Void
-  ) {
-    let token = center.addObserver(
-      forName: name, object: object, queue: nil, using: handler)
-    let isLate = state.withLock { state in
-      if case .stopped = state { return true }
-      state = .observing(token)
-      return false
-    }
-    if isLate { center.removeObserver(token) }
-  }
-
-  /// Removes the observer; returns whether this call was the first.
-  @discardableResult
-  func stop() -> Bool {
-    var token: (any NSObjectProtocol)?
-    let isFirst = state.withLock { state in
-      if case .stopped = state { return false }
-      if case .observing(let observer) = state { token = observer }
-      state = .stopped
-      return true
-    }
-    if let token { center.removeObserver(token) }
-    return isFirst
   }
 }
