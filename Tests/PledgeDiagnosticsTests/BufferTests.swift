@@ -39,12 +39,15 @@ extension TraceTests {
       }
     }
 
-    @Test func memory_isBounded_withoutReports() async {
+    @Test func memory_isBounded_withoutReports_andReleasedByAReport() async {
       await #expect(processExitsWith: .success) {
-        Trace.start(limit: 1000, capturesPlaces: false)
+        let trace = Trace.start(limit: 1000, capturesPlaces: false)
         for _ in 0..<60_000 { Self.round() }
         // Each round has 8 events: 30,000 promises are kept at most.
         #expect(Recorder.bufferedEvents < 120_000)
+        #expect(trace.count == 1000)
+        // The chunk to which this thread writes.
+        #expect(Recorder.bufferedEvents == EventBuffer.Chunk.capacity)
       }
     }
 

@@ -5,14 +5,6 @@
 
   /// Looks up the functions at a code address in the program's debug information.
   struct AddressLookup: Sendable {
-    /// A function, or a part of one that was inlined.
-    struct Function: Sendable {
-      let name: String
-      let file: String
-      let line: Int
-      let isLibrary: Bool
-    }
-
     /// The images of the process, which are found once because that takes long; code that is loaded
     /// later has no location.
     private let images = ImageMap.capture()
@@ -76,14 +68,17 @@
 #else
   /// Looks up the functions at a code address, which isn't possible on this platform.
   struct AddressLookup: Sendable {
-    struct Function: Sendable {
-      let name: String
-      let file: String
-      let line: Int
-      let isLibrary: Bool
-    }
-
     func mangledName(at address: UInt) -> String? { nil }
     func functions(at address: UInt) -> [Function] { [] }
   }
 #endif
+
+extension AddressLookup {
+  /// A function, or a part of one that was inlined.
+  struct Function: Sendable {
+    let name: String
+    let file: String
+    let line: Int
+    let isLibrary: Bool
+  }
+}

@@ -117,18 +117,11 @@ enum PermanentExecutor: UInt {
     }
   }
 
-  var payload: Payload {
-    switch self {
-    case .immediate: Self.immediatePayload
-    case .global: Self.globalPayload
-    case .main: Self.mainPayload
-    }
-  }
+  var payload: Payload { Self.payloads[Int(rawValue) - 1] }
 
-  private static let immediatePayload = Payload(
-    .executor(PromiseDiagnostics.Executor(name: "immediate", id: nil, isSerial: false)))
-  private static let globalPayload = Payload(
-    .executor(PromiseDiagnostics.Executor(name: "global", id: 1, isSerial: false)))
-  private static let mainPayload = Payload(
-    .executor(PromiseDiagnostics.Executor(name: "main", id: 2, isSerial: true)))
+  private static let payloads = [
+    PromiseDiagnostics.Executor(name: "immediate", id: nil, isSerial: false),
+    PromiseDiagnostics.Executor(name: "global", id: 1, isSerial: false),
+    PromiseDiagnostics.Executor(name: "main", id: 2, isSerial: true),
+  ].map { Payload(.executor($0)) }
 }

@@ -15,13 +15,31 @@ final class EventBuffer: @unchecked Sendable {
   final class Chunk: @unchecked Sendable {
     static let capacity = 1024
 
-    let events = UnsafeMutablePointer<Event>.allocate(capacity: capacity)
+    private static let size = capacity * MemoryLayout<Event>.stride
+
+    /// Memory of its own pages, which the system has again at once when a report has used the events.
+    let events: UnsafeMutablePointer<Event>
     let count = Atomic<Int>(0)
     var consumed = 0
     /// The number of promises and observers that the events create; the thread's.
     @exclusivity(unchecked) var promiseCount = 0
 
-    deinit { events.deallocate() }
+    init() {
+      let memory = mmap(nil, Self.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0)
+      guard let memory, memory != MAP_FAILED else {
+        preconditionFailure("Pledge: no memory for a trace")
+      }
+      events = memory.bindMemory(to: Event.self, capacity: Self.capacity)
+    }
+
+    deinit { munmap(events, Self.size) }
+
+    /// Empties it for another use.
+    func reuse() {
+      count.store(0, ordering: .relaxed)
+      consumed = 0
+      promiseCount = 0
+    }
 
     var isFull: Bool { count.load(ordering: .relaxed) == Self.capacity }
   }

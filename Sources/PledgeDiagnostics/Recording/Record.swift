@@ -144,37 +144,53 @@ struct Record: Sendable {
 
 /// Records by their numbers.
 struct RecordTable: Sendable {
-  /// All records, in no particular order.
-  private(set) var values: [Record] = []
-  private var positions: [Int: Int32] = [:]
+  private static let blockSize = 512
 
-  var count: Int { values.count }
+  /// The records in no particular order: in blocks, so that a table that grows copies none of them.
+  private var blocks: [[Record]] = []
+  private var positions: [UInt32: Int32] = [:]
+
+  /// All records, in no particular order.
+  var values: FlattenSequence<[[Record]]> { blocks.joined() }
+  var count: Int { positions.count }
 
   subscript(number: Int) -> Record? {
-    get { positions[number].map { values[Int($0)] } }
+    get { position(of: number).map { blocks[$0 / Self.blockSize][$0 % Self.blockSize] } }
     _modify {
-      let position = positions[number].map(Int.init)
-      var record = position.map { values[$0] }
+      let position = position(of: number)
+      var record = position.map { blocks[$0 / Self.blockSize][$0 % Self.blockSize] }
       yield &record
-      if let position, let record { values[position] = record }
+      if let position, let record {
+        blocks[position / Self.blockSize][position % Self.blockSize] = record
+      }
     }
   }
 
-  func contains(_ number: Int) -> Bool { positions[number] != nil }
+  func contains(_ number: Int) -> Bool { position(of: number) != nil }
 
   mutating func insert(_ record: Record) {
-    positions[record.number] = Int32(values.count)
-    values.append(record)
+    if count % Self.blockSize == 0 {
+      blocks.append([])
+      blocks[blocks.count - 1].reserveCapacity(Self.blockSize)
+    }
+    positions[UInt32(record.number)] = Int32(count)
+    blocks[blocks.count - 1].append(record)
   }
 
   mutating func remove(_ number: Int) -> Record? {
-    guard let position = positions.removeValue(forKey: number).map(Int.init) else { return nil }
-    let record = values[position]
-    let last = values.removeLast()
-    if last.number != number {
-      values[position] = last
-      positions[last.number] = Int32(position)
+    guard let record = self[number], let last = blocks[blocks.count - 1].popLast() else {
+      return nil
     }
+    let position = positions.removeValue(forKey: UInt32(number))
+    if last.number != number {
+      positions[UInt32(last.number)] = position
+      self[last.number] = last
+    }
+    if count % Self.blockSize == 0 { blocks.removeLast() }
     return record
+  }
+
+  private func position(of number: Int) -> Int? {
+    UInt32(exactly: number).flatMap { positions[$0] }.map(Int.init)
   }
 }

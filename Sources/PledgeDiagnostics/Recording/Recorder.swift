@@ -39,6 +39,8 @@ enum Recorder {
     var buffers: [EventBuffer] = []
     /// The buffers of threads that have ended.
     var unused: [EventBuffer] = []
+    /// The chunks whose events have been applied since the last report.
+    var spare: [EventBuffer.Chunk] = []
     /// The full chunks that aren't consumed, the oldest first: the time of the last event, and the
     /// number of promises created.
     var full: [(end: Int64, promises: Int)] = []
@@ -173,10 +175,11 @@ extension Recorder {
     }
   }
 
-  /// The number of events that the buffers have room for.
+  /// The number of events that the chunks in memory have room for.
   static var bufferedEvents: Int {
     state.withLock { state in
-      state.buffers.map { $0.chunks.count * EventBuffer.Chunk.capacity }.reduce(0, +)
+      (state.buffers.map(\.chunks.count).reduce(state.spare.count, +))
+        * EventBuffer.Chunk.capacity
     }
   }
 
@@ -190,7 +193,8 @@ extension Recorder {
   /// - Returns: The chunk, and objects that must be released outside the lock.
   static func replaceChunk(of buffer: EventBuffer) -> (EventBuffer.Chunk, [AnyObject]) {
     state.withLock { state in
-      let chunk = EventBuffer.Chunk()
+      let chunk = state.spare.popLast() ?? EventBuffer.Chunk()
+      chunk.reuse()
       if let last = buffer.chunks.last {
         state.full.append((last.lastTime, last.promiseCount))
         state.promises += last.promiseCount
@@ -222,9 +226,6 @@ extension Recorder {
     return apply(&state, upTo: now, skipsShortLived: false)
   }
 
-  /// The number of events for which memory is kept from one call to the next.
-  private static let maximumCapacity = 100_000
-
   /// Applies the events up to `end`, which isn't later than now.
   ///
   /// The events of a thread that happened after an event of another thread have later times, and
@@ -233,11 +234,13 @@ extension Recorder {
   private static func apply(
     _ state: inout State, upTo end: Int64, skipsShortLived: Bool
   ) -> [AnyObject] {
-    // Moved out and back, so that its memory is kept, unless it's much.
+    // Moved out and back, so that its memory is kept, except by a report.
     var entries = exchange(&state.entries, with: [])
     entries.removeAll(keepingCapacity: true)
     var threads = 0
-    for buffer in state.buffers where buffer.take(upTo: end, into: &entries) { threads += 1 }
+    for buffer in state.buffers where buffer.take(upTo: end, into: &entries, &state.spare) {
+      threads += 1
+    }
     // The order of equal times, such as those of one thread, doesn't change.
     if threads > 1 { entries.sort { $0.event.time < $1.event.time } }
     if skipsShortLived { state.shortLived.mark(&entries) }
@@ -247,7 +250,7 @@ extension Recorder {
       for entry in entries { garbage += state.routes.apply(entry) as [AnyObject] }
     }
     for entry in entries { if let payload = entry.event.takePayload() { garbage.append(payload) } }
-    if entries.capacity <= maximumCapacity { state.entries = entries }
+    if skipsShortLived { state.entries = entries } else { state.spare = [] }
     return garbage
   }
 }
@@ -269,10 +272,12 @@ struct Entry {
 
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension EventBuffer {
-  /// Moves the events up to `end` to `entries`.
+  /// Moves the events up to `end` to `entries`, and the chunks that are empty then to `spare`.
   ///
-  /// - Returns: Whether there were any.
-  fileprivate func take(upTo end: Int64, into entries: inout [Entry]) -> Bool {
+  /// - Returns: Whether there were any events.
+  fileprivate func take(
+    upTo end: Int64, into entries: inout [Entry], _ spare: inout [Chunk]
+  ) -> Bool {
     let before = entries.count
     for chunk in chunks {
       let count = chunk.count.load(ordering: .acquiring)
@@ -286,6 +291,7 @@ extension EventBuffer {
     }
     // The last chunk is the thread's.
     let done = chunks.dropLast().prefix { $0.consumed == Chunk.capacity }.count
+    spare += chunks.prefix(done)
     chunks.removeFirst(done)
     return entries.count > before
   }

@@ -9,6 +9,11 @@ import Pledge
 /// try await expectFulfillment(of: promise)
 /// ```
 public struct ExecutorProbe: Sendable {
+  /// `@unchecked Sendable`: immutable, and Dispatch only compares it; not all SDKs declare that.
+  private struct Mark: @unchecked Sendable {
+    let key = DispatchSpecificKey<Void>()
+  }
+
   private let name: String
   private let check: @Sendable () -> Bool
 
@@ -22,10 +27,9 @@ public struct ExecutorProbe: Sendable {
 
   /// Creates a probe for `queue` and the queues that have it as a target.
   public init(_ queue: DispatchQueue) {
-    // `nonisolated(unsafe)`: immutable, and Dispatch guards what it identifies.
-    nonisolated(unsafe) let key = DispatchSpecificKey<Void>()
-    queue.setSpecific(key: key, value: ())
-    self.init(name: "the queue \(queue.label)") { DispatchQueue.getSpecific(key: key) != nil }
+    let mark = Mark()
+    queue.setSpecific(key: mark.key, value: ())
+    self.init(name: "the queue \(queue.label)") { DispatchQueue.getSpecific(key: mark.key) != nil }
   }
 
   /// Creates a probe for `executor`.
