@@ -136,53 +136,51 @@ final class EventBuffer: @unchecked Sendable {
       time = Recorder.now
       lastTime = time
     }
+    var (other, object, callStack): (UInt, UInt, UInt64) = (0, 0, 0)
+    let kind: Event.Kind
     switch event.kind {
     case .created(let origin):
-      let isUsers = origin.map(isUsers) ?? false
-      append(
-        Event(
-          .created, promise, at: time, flags: flags,
-          other: origin.map { UInt(bitPattern: $0.fileBytes) } ?? 0,
-          callStack: isUsers ? 0 : captureCallStack(settings), object: origin?.line ?? 0))
+      kind = .created
+      other = origin.map { UInt(bitPattern: $0.fileBytes) } ?? 0
+      object = origin?.line ?? 0
+      if !(origin.map(isUsers) ?? false) { callStack = captureCallStack(settings) }
     case .attached(let source, let isSettled, let reference, let isOperator):
+      kind = .attached
       if isSettled { flags.insert(.isSettled) }
       if isOperator { flags.insert(.hasClosure) }
       if promise == observing { flags.insert(.isKnown) }
-      append(
-        Event(
-          .attached, promise, at: time, flags: flags, other: source.rawValue,
-          callStack: captureCallStack(settings), object: number(of: reference)))
-    case .waits(let source):
-      append(Event(.waits, promise, at: time, flags: flags, other: source.rawValue))
+      other = source.rawValue
+      object = number(of: reference)
+      callStack = captureCallStack(settings)
+    case .waits(let source): (kind, other) = (.waits, source.rawValue)
     case .observes(let result):
+      (kind, other) = (.observes, result.rawValue)
       observing = promise
-      append(Event(.observes, promise, at: time, flags: flags, other: result.rawValue))
     case .handlerStarted(let callsClosure):
+      kind = .handlerStarted
       running.append((promise, !flags.contains(.isOutsideSample)))
       if callsClosure { flags.insert(.hasClosure) }
-      append(Event(.handlerStarted, promise, at: time, flags: flags))
     case .handlerReturned:
+      kind = .handlerReturned
       removeRunning(promise)
-      append(Event(.handlerReturned, promise, at: time, flags: flags))
     case .adopted(let inner, let isSettled):
+      (kind, other) = (.adopted, inner.rawValue)
       if isSettled { flags.insert(.isSettled) }
-      append(Event(.adopted, promise, at: time, flags: flags, other: inner.rawValue))
     case .settled(let rejection):
+      kind = .settled
       // A promise that its own handler settles needs no second location.
-      let isOwn = running.last?.0 == promise
+      if running.last?.0 != promise { callStack = captureCallStack(settings) }
       settled = promise
-      append(
-        Event(
-          .settled, promise, at: time, flags: flags,
-          callStack: isOwn ? 0 : captureCallStack(settings),
-          object: rejection.map { Payload(.rejection($0.copy)).retained } ?? 0))
-    case .withdrawn: append(Event(.withdrawn, promise, at: time, flags: flags))
-    case .cancellationRequested:
-      append(Event(.cancellationRequested, promise, at: time, flags: flags))
-    case .waitStarted: append(Event(.waitStarted, promise, at: time, flags: flags))
-    case .waitEnded: append(Event(.waitEnded, promise, at: time, flags: flags))
-    case .released: append(Event(.released, promise, at: time, flags: flags))
+      object = rejection.map { Payload(.rejection($0.copy)).retained } ?? 0
+    case .withdrawn: kind = .withdrawn
+    case .cancellationRequested: kind = .cancellationRequested
+    case .waitStarted: kind = .waitStarted
+    case .waitEnded: kind = .waitEnded
+    case .released: kind = .released
     }
+    append(
+      Event(
+        kind, promise, at: time, flags: flags, other: other, callStack: callStack, object: object))
   }
 
   /// Follows the handlers that run, which decide whether a new promise belongs to the sample.

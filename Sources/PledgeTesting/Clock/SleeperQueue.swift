@@ -3,19 +3,22 @@
 /// `@unchecked Sendable`: the variables are guarded by the clock's mutex.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 final class Sleeper: @unchecked Sendable {
-  typealias Continuation = CheckedContinuation<Void, any Error>
+  typealias End = @Sendable (_ isDue: Bool) -> Void
 
   let deadline: TestClock.Instant
-  var continuation: Continuation?
-  /// The closure that a timer calls; a sleep has a continuation instead.
-  var action: (@Sendable () -> Void)?
+  let isTimer: Bool
+  /// The closure to call, once, when the deadline passes, or when the sleep is cancelled.
+  var end: End?
   var isCancelled = false
   /// Its sequence number among the clock's sleepers, and its index in the heap; the index is nil
   /// outside the heap.
   fileprivate var order = 0
   fileprivate var index: Int?
 
-  init(deadline: TestClock.Instant) { self.deadline = deadline }
+  init(deadline: TestClock.Instant, isTimer: Bool) {
+    self.deadline = deadline
+    self.isTimer = isTimer
+  }
 
   fileprivate func isDue(before other: Sleeper) -> Bool {
     deadline == other.deadline ? order < other.order : deadline < other.deadline
@@ -59,16 +62,11 @@ struct SleeperQueue {
     siftUp(from: index)
   }
 
-  /// Removes all sleepers.
-  ///
-  /// - Returns: The continuations of the removed sleepers.
-  mutating func removeAll() -> [Sleeper.Continuation] {
+  /// Removes and returns all sleepers.
+  mutating func removeAll() -> [Sleeper] {
     defer { heap = [] }
-    return heap.compactMap { sleeper in
-      sleeper.index = nil
-      defer { sleeper.continuation = nil }
-      return sleeper.continuation
-    }
+    for sleeper in heap { sleeper.index = nil }
+    return heap
   }
 
   private mutating func exchange(_ first: Int, _ second: Int) {

@@ -81,38 +81,40 @@ public final class TestClock: Clock, Sendable {
   /// - Complexity: O(log of the number of sleepers).
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
     Following.join(work)
-    let sleeper = Sleeper(deadline: deadline)
+    let sleeper = Sleeper(deadline: deadline, isTimer: false)
     try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { enter(sleeper, $0) }
+      try await withCheckedThrowingContinuation { continuation in
+        add(sleeper) { isDue in
+          continuation.resume(with: isDue ? .success(()) : .failure(CancellationError()))
+        }
+      }
     } onCancel: {
       cancel(sleeper)
     }
   }
 
-  private func enter(_ sleeper: Sleeper, _ continuation: Sleeper.Continuation) {
-    let outcome: Result<Void, any Error>? = state.withLock { state in
-      if sleeper.isCancelled || state.isClosed { return .failure(CancellationError()) }
-      if sleeper.deadline <= state.now { return .success(()) }
-      sleeper.continuation = continuation
+  /// Adds a sleeper, or calls `end` inside this call if it's due or cancelled.
+  private func add(_ sleeper: Sleeper, _ end: @escaping Sleeper.End) {
+    let isDue: Bool? = state.withLock { state in
+      if sleeper.isCancelled || state.isClosed { return false }
+      if sleeper.deadline <= state.now { return true }
+      sleeper.end = end
       state.sleepers.insert(sleeper)
       return nil
     }
-    if let outcome { continuation.resume(with: outcome) } else { noteSleeper() }
-  }
-
-  private func noteSleeper() {
+    if let isDue { return end(isDue) }
     sleeperArrived()
     changes.tell()
   }
 
   private func cancel(_ sleeper: Sleeper) {
-    let continuation = state.withLock { state in
+    let end = state.withLock { state in
       sleeper.isCancelled = true
       state.sleepers.remove(sleeper)
-      return exchange(&sleeper.continuation, with: nil)
+      return exchange(&sleeper.end, with: nil)
     }
-    guard let continuation else { return }
-    continuation.resume(throwing: CancellationError())
+    guard let end else { return }
+    end(false)
     changes.tell()
   }
 }
@@ -127,26 +129,9 @@ extension TestClock: CallbackClock {
     at deadline: Instant, _ action: @escaping @Sendable () -> Void
   ) -> AnyObject & Sendable {
     Following.join(work)
-    let sleeper = Sleeper(deadline: deadline)
-    let (isDue, isAdded) = state.withLock { state in
-      if state.isClosed { return (false, false) }
-      if deadline <= state.now { return (true, false) }
-      sleeper.action = action
-      state.sleepers.insert(sleeper)
-      return (false, true)
-    }
-    if isDue { action() }
-    if isAdded { noteSleeper() }
+    let sleeper = Sleeper(deadline: deadline, isTimer: true)
+    add(sleeper) { isDue in if isDue { action() } }
     return ScheduledAction(clock: self, sleeper: sleeper)
-  }
-
-  fileprivate func unschedule(_ sleeper: Sleeper) {
-    let action = state.withLock { state in
-      state.sleepers.remove(sleeper)
-      return exchange(&sleeper.action, with: nil)
-    }
-    guard action != nil else { return }
-    changes.tell()
   }
 
   /// A handle that removes its timer when it's deallocated.
@@ -159,7 +144,7 @@ extension TestClock: CallbackClock {
       self.sleeper = sleeper
     }
 
-    deinit { clock.unschedule(sleeper) }
+    deinit { clock.cancel(sleeper) }
   }
 }
 
@@ -190,31 +175,25 @@ extension TestClock {
   }
 
   private func wake(_ pick: (SleeperQueue) -> Sleeper?) -> Bool {
-    let woken: (continuation: Sleeper.Continuation?, action: (@Sendable () -> Void)?)? =
-      state.withLock { state in
-        guard let sleeper = pick(state.sleepers) else { return nil }
-        state.sleepers.remove(sleeper)
-        state.now = max(state.now, sleeper.deadline)
-        return (
-          exchange(&sleeper.continuation, with: nil), exchange(&sleeper.action, with: nil)
-        )
-      }
-    guard let woken else { return false }
-    Following.run(as: work) {
-      woken.action?()
-      woken.continuation?.resume()
+    let end: Sleeper.End? = state.withLock { state in
+      guard let sleeper = pick(state.sleepers) else { return nil }
+      state.sleepers.remove(sleeper)
+      state.now = max(state.now, sleeper.deadline)
+      return exchange(&sleeper.end, with: nil)
     }
+    guard let end else { return false }
+    Following.run(as: work) { end(true) }
     changes.tell()
     return true
   }
 
   /// Ends all current and later sleeps with `CancellationError`, and discards timers.
   func close() {
-    let continuations = state.withLock { state in
+    let sleepers = state.withLock { state in
       state.isClosed = true
       return state.sleepers.removeAll()
     }
-    for continuation in continuations { continuation.resume(throwing: CancellationError()) }
+    for sleeper in sleepers where !sleeper.isTimer { cancel(sleeper) }
     changes.tell()
   }
 

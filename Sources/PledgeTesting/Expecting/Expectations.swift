@@ -20,10 +20,8 @@ public func expectFulfillment<T: Sendable>(
   }
 }
 
-/// Waits for `promise` and checks that it is fulfilled with `value`.
-///
-/// Throws an ``ExpectationError`` if it isn't, or is still pending after `limit`, and
-/// `CancellationError` as soon as the calling task is cancelled.
+/// Waits for `promise` and checks that it is fulfilled with `value`, in the same way as
+/// ``expectFulfillment(of:within:fileID:line:)``.
 ///
 /// A type whose conformance to `Equatable` is isolated to an actor, as by default in a module whose
 /// default isolation is the main actor, can't be compared here. Compare the value in the test:
@@ -64,10 +62,8 @@ public func expectRejection<T: Sendable>(
   }
 }
 
-/// Waits for `promise` and returns the error of the type `type` with which it is rejected.
-///
-/// Throws an ``ExpectationError`` if it is fulfilled, is rejected with an error of another type, or
-/// is still pending after `limit`, and `CancellationError` as soon as the calling task is cancelled.
+/// Waits for `promise` and returns the error of the type `type` with which it is rejected, in the
+/// same way as ``expectRejection(of:within:fileID:line:)``.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 @discardableResult
 public func expectRejection<T: Sendable, E: Error>(
@@ -80,10 +76,8 @@ public func expectRejection<T: Sendable, E: Error>(
     "Expected a rejection with an error of type \(type), found \(quoted(error))", fileID, line)
 }
 
-/// Waits for `promise` and checks that it is rejected with `expected`.
-///
-/// Throws an ``ExpectationError`` if it isn't, or is still pending after `limit`, and
-/// `CancellationError` as soon as the calling task is cancelled.
+/// Waits for `promise` and checks that it is rejected with `expected`, in the same way as
+/// ``expectRejection(of:within:fileID:line:)``.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public func expectRejection<T: Sendable, E: Error & Equatable>(
   of promise: Promise<T>, with expected: E, within limit: Duration = .seconds(60),
@@ -95,10 +89,8 @@ public func expectRejection<T: Sendable, E: Error & Equatable>(
     "a rejection with", expected, found: error, fileID, line)
 }
 
-/// Waits for `promise` and checks that it is rejected with `CancellationError`.
-///
-/// Throws an ``ExpectationError`` if it isn't, or is still pending after `limit`, and
-/// `CancellationError` as soon as the calling task is cancelled.
+/// Waits for `promise` and checks that it is rejected with `CancellationError`, in the same way as
+/// ``expectRejection(of:within:fileID:line:)``.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public func expectCancellation<T: Sendable>(
   of promise: Promise<T>, within limit: Duration = .seconds(60),
