@@ -11,6 +11,11 @@ import PledgeDiagnostics
 /// properties are immutable or thread-safe.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 final class Watch: @unchecked Sendable {
+  /// `@unchecked Sendable`: immutable, and Dispatch guards the item; not all SDKs declare that.
+  private struct Timeout: @unchecked Sendable {
+    let item: DispatchWorkItem
+  }
+
   private let limit: Duration
   private var states: [@Sendable () -> (description: String, isPending: Bool)] = []
   /// The group that contains each pending promise.
@@ -38,10 +43,9 @@ final class Watch: @unchecked Sendable {
   /// task is cancelled.
   func wait(_ fileID: StaticString, _ line: UInt) async throws {
     // Dispatch retains a cancelled item until its deadline, so the item must not retain the promises.
-    // `nonisolated(unsafe)`: immutable, and Dispatch guards the item.
-    nonisolated(unsafe) let timeout = DispatchWorkItem { [weak self] in self?.extend(rounds: 5) }
-    Self.timer.asyncAfter(deadline: .now() + limit.interval, execute: timeout)
-    defer { timeout.cancel() }
+    let timeout = Timeout(item: DispatchWorkItem { [weak self] in self?.extend(rounds: 5) })
+    Self.timer.asyncAfter(deadline: .now() + limit.interval, execute: timeout.item)
+    defer { timeout.item.cancel() }
     await changes.wait { [self] in isOver.withLock { $0 } || isDone(by: .now()) }
     if !isDone(by: .now()) { try Task.checkCancellation() }
     try check(fileID, line)

@@ -96,3 +96,15 @@ public func sigaddset(_ set: UnsafeMutablePointer<sigset_t>!, _ signal: Int32) -
 public func pthread_sigmask(
   _ how: Int32, _ set: UnsafePointer<sigset_t>!, _ old: UnsafeMutablePointer<sigset_t>!
 ) -> Int32 { 0 }
+
+public var PROT_READ: Int32 { 1 }
+public var PROT_WRITE: Int32 { 2 }
+public var MAP_PRIVATE: Int32 { 2 }
+public var MAP_ANON: Int32 { 0x1000 }
+public var MAP_FAILED: UnsafeMutableRawPointer! { nil }
+public func mmap(
+  _ address: UnsafeMutableRawPointer!, _ size: Int, _ protection: Int32, _ flags: Int32,
+  _ descriptor: Int32, _ offset: Int64
+) -> UnsafeMutableRawPointer! { nil }
+@discardableResult
+public func munmap(_ address: UnsafeMutableRawPointer!, _ size: Int) -> Int32 { 0 }
