@@ -46,8 +46,10 @@ extension Handler {
       if inner.isRejected { inner.noteConsumerOfRejection() }
       return false
     }
-    if inner.forgo() { inner.cancel() }
-    fail(.cancellation)
+    let isUnneeded = inner.forgo()
+    if isUnneeded { inner.cancel() }
+    let remaining = inner.isSettled ? inner.rejection?.remainingWork : nil
+    fail(.cancellation(of: remaining ?? (isUnneeded ? [.promise(inner)] : [])))
     return true
   }
 

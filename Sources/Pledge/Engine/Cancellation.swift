@@ -33,7 +33,10 @@ extension Cell {
         let isCycle = wasMarked && cell === adopter
         guard !handler.isUncancellable, !isCycle, let next = source.cancel(ifOnly: handler) else {
           // A marked cell keeps waiting if its source has another consumer only since then.
-          if !wasMarked || isCycle { handler.leave(.cancelled) }
+          if !wasMarked || isCycle {
+            let isCleanup = handler.isCleanup
+            handler.leave(isCleanup ? .expired(.cancellation(of: [.promise(source)])) : .cancelled)
+          }
           return
         }
         (cell, step) = (source, next)
@@ -167,7 +170,7 @@ final class CancelHooks: Job, @unchecked Sendable {
   }
 
   override func perform(_ state: UnsafeMutablePointer<ThreadState>, isInPlace: Bool) {
-    let tasks = CancelledTasks.collect(state) {
+    let work = RemainingWork.collect(state) {
       try? exchange(&first, with: nil)?.call()
       if !others.isEmpty { for action in exchange(&others, with: []) { try? action.call() } }
       if !forwarders.isEmpty {
@@ -175,7 +178,7 @@ final class CancelHooks: Job, @unchecked Sendable {
       }
     }
     producer = nil
-    exchange(&cell, with: nil)?.reject(.cancellation(of: tasks))
+    exchange(&cell, with: nil)?.reject(.cancellation(of: work))
   }
 
   /// Releases the hooks of a promise that was not cancelled.
@@ -185,24 +188,20 @@ final class CancelHooks: Job, @unchecked Sendable {
   }
 }
 
-/// The tasks that a cancellation cancels.
-///
-/// Cancellation rejects a promise immediately, but the task that would settle it ends only when its
-/// operation responds. The rejection names these tasks, for code that waits for their end.
-enum CancelledTasks {
+extension RemainingWork {
   /// Records that the current cancellation has cancelled `task`.
   static func note(_ task: Task<Void, Never>) {
-    ThreadState.current.pointee.cancelledTasks?.append(task)
+    ThreadState.current.pointee.cancelledWork?.append(.task(task))
   }
 
-  /// Calls `cancel` and returns the tasks that it has cancelled, which an enclosing call returns, too.
+  /// Calls `cancel` and returns the work that it has cancelled, which an enclosing call returns, too.
   static func collect(
     _ state: UnsafeMutablePointer<ThreadState> = ThreadState.current, _ cancel: () -> Void
-  ) -> [Task<Void, Never>] {
-    let outer = exchange(&state.pointee.cancelledTasks, with: [])
+  ) -> [RemainingWork] {
+    let outer = exchange(&state.pointee.cancelledWork, with: [])
     cancel()
-    let tasks = exchange(&state.pointee.cancelledTasks, with: outer) ?? []
-    if !tasks.isEmpty { state.pointee.cancelledTasks?.append(contentsOf: tasks) }
-    return tasks
+    let work = exchange(&state.pointee.cancelledWork, with: outer) ?? []
+    if !work.isEmpty { state.pointee.cancelledWork?.append(contentsOf: work) }
+    return work
   }
 }

@@ -99,16 +99,35 @@ extension Promise {
           return
         }
         let body = handler.takeBody(as: (@Sendable () throws -> T).self)
-        let outcome = Promise(cell: source)
+        let outcome = source
         do {
           // The cleanup must not be cancelled along with the work that it follows.
-          let inner = try body().source.uncancellable().chained(
-            .inPlace { _ in outcome })
-          handler.adopt(inner.cell, as: Value.self)
+          let inner = try body().source.cell.derive(Value.self, .cleanup) { handler, cleanup in
+            handler.finishCleanup(cleanup, outcome: outcome, as: Value.self)
+          }
+          handler.adopt(inner, as: Value.self)
         } catch {
           handler.fail(error)
         }
       })
+  }
+}
+
+extension Handler {
+  /// Passes on `outcome`, the result of the work before `cleanup`, or the rejection of the cleanup.
+  @inlinable
+  final func finishCleanup<Value>(_ cleanup: Cell, outcome: Cell, as type: Value.Type) {
+    if let rejection = cleanup.rejection {
+      failCleanup(rejection, outcome: outcome.rejection)
+    } else {
+      copyResult(of: outcome, as: type)
+    }
+  }
+
+  @usableFromInline
+  final func failCleanup(_ rejection: Rejection, outcome: Rejection?) {
+    guard isCancelled, let outcome, !outcome.remainingWork.isEmpty else { return fail(rejection) }
+    fail(.cancellation(of: rejection.remainingWork + outcome.remainingWork))
   }
 }
 

@@ -26,6 +26,9 @@ public final class PromiseScope: Sendable {
     /// Cancels the promise; nil until it is known, and after the promise has settled.
     var cancel: (@Sendable () -> Void)?
     var isCancelled = false
+    /// The number of things whose end the work waits for: the promise, cancellations of it, and what
+    /// these leave behind.
+    var parts = 1
   }
 
   private struct State {
@@ -41,7 +44,10 @@ public final class PromiseScope: Sendable {
   /// Creates a scope without work.
   public init() {}
 
-  deinit { cancelAll() }
+  deinit {
+    // Nothing can wait for the end of the work anymore.
+    for (_, work) in beginCancelling() { work.cancel?() }
+  }
 
   /// The number of bound promises, and of operations of the scope, whose work hasn't ended, as
   /// described in ``close()``.
@@ -54,11 +60,21 @@ public final class PromiseScope: Sendable {
   ///
   /// - Complexity: O(number of pending promises).
   public func cancelAll() {
-    let pending = state.withLock { state in
-      for id in state.work.keys { state.work[id]?.isCancelled = true }
-      return state.work.sorted { $0.key < $1.key }
+    for (id, work) in beginCancelling() {
+      endPart(of: id, after: RemainingWork.collect { work.cancel?() })
     }
-    for (_, work) in pending { work.cancel?() }
+  }
+
+  /// Marks all work as cancelled, and returns it in the order in which it was added; each
+  /// cancellation is a part of its work that the caller must end.
+  private func beginCancelling() -> [(Int, Work)] {
+    state.withLock { state in
+      for id in state.work.keys {
+        state.work[id]?.isCancelled = true
+        state.work[id]?.parts += 1
+      }
+      return state.work.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
   }
 
   /// Closes the scope: cancels all work that is bound to it, and returns a guarantee that is
@@ -69,17 +85,15 @@ public final class PromiseScope: Sendable {
   /// ```
   ///
   /// Work has ended when its promise has settled, all handlers before it have returned, and, if it
-  /// was cancelled, by the scope or by other code, the tasks that this has cancelled have ended; a
-  /// task that ignores cancellation delays the guarantee. A producer without a task, which settles
-  /// its promise with a resolver, has ended when its `onCancel` handlers have returned. From now on,
-  /// work that is bound to the scope is rejected with ``PromiseError/scopeClosed``, and operations
-  /// don't start.
+  /// was cancelled, by the scope or by other code, the tasks that this has cancelled have ended, and
+  /// so have the cleanups of `asyncFinally` and `finallyThen`. A task that ignores cancellation delays
+  /// the guarantee. A producer without a task, which settles its promise with a resolver, has ended
+  /// when its `onCancel` handlers have returned. From now on, work that is bound to the scope is
+  /// rejected with ``PromiseError/scopeClosed``, and operations don't start.
   ///
-  /// The scope doesn't know about work that its promises leave behind themselves: the losers of a race,
-  /// what a cancelled task awaits, and asynchronous steps that follow a cancelled one. In particular, a
-  /// cancelled promise doesn't wait for the cleanup of `asyncFinally` or `finallyThen`: where its end
-  /// matters, clean up inside the task. Bind the inputs of a race, a promise before its asynchronous
-  /// steps, and a promise before its timeout:
+  /// The scope doesn't know about work that its promises leave behind without a cancellation of its
+  /// own: the losers of a race, and what a task starts after it was cancelled. Bind the inputs of a
+  /// race, and a promise before its timeout:
   ///
   /// ```swift
   /// let page = download(url).bound(to: scope).timeout(after: .seconds(5))
@@ -130,17 +144,19 @@ public final class PromiseScope: Sendable {
   }
 
   fileprivate func bind<T: Sendable>(_ id: Int, _ source: Cell) -> Promise<T> {
-    let settle: @Sendable ([Task<Void, Never>]) -> Void = { [weak self] in self?.settle(id, $0) }
+    let settle: @Sendable ([RemainingWork]) -> Void = { [weak self] in self?.settle(id, $0) }
     let bound = source.derive(T.self, .end, body: ErasedClosure(settle)) { handler, source in
-      let settle = handler.takeBody(as: (@Sendable ([Task<Void, Never>]) -> Void).self)
-      settle(source.rejection?.cancelledTasks ?? [])
+      let settle = handler.takeBody(as: (@Sendable ([RemainingWork]) -> Void).self)
+      settle(source.rejection?.remainingWork ?? [])
       handler.copyResult(of: source, as: T.self)
     }
     let isCancelled = state.withLock { state in
       state.work[id]?.cancel = { bound.cancel() }
-      return state.work[id]?.isCancelled ?? false
+      guard state.work[id]?.isCancelled == true else { return false }
+      state.work[id]?.parts += 1
+      return true
     }
-    if isCancelled { bound.cancel() }
+    if isCancelled { endPart(of: id, after: RemainingWork.collect { bound.cancel() }) }
     return Promise(cell: bound)
   }
 
@@ -154,17 +170,28 @@ public final class PromiseScope: Sendable {
     }
   }
 
-  /// Records that a promise is about to settle, and that its work ends with `tasks`.
-  private func settle(_ id: Int, _ tasks: [Task<Void, Never>]) {
-    let removed = state.withLock { state in
-      if tasks.isEmpty { return state.work.removeValue(forKey: id) }
+  /// Records that a promise is about to settle, and leaves `work`.
+  private func settle(_ id: Int, _ work: [RemainingWork]) {
+    let settled = state.withLock { state in
       let work = state.work[id]
       state.work[id]?.cancel = nil
       return work
     }
-    withExtendedLifetime(removed) {}
-    guard !tasks.isEmpty else { return fulfillEnds() }
-    tasks.ended(after: .value(())).done(on: .immediate) { [weak self] in self?.settle(id, []) }
+    withExtendedLifetime(settled) {}
+    endPart(of: id, after: work)
+  }
+
+  /// Records that a part of the work with this number has ended, or ends with `rest`.
+  private func endPart(of id: Int, after rest: [RemainingWork]) {
+    if !rest.isEmpty {
+      rest.ended().done(on: .immediate) { [weak self] in self?.endPart(of: id, after: []) }
+      return
+    }
+    state.withLock { state in
+      state.work[id]?.parts -= 1
+      if state.work[id]?.parts == 0 { state.work[id] = nil }
+    }
+    fulfillEnds()
   }
 
   private func fulfillEnds() {

@@ -29,7 +29,7 @@ struct ThreadState {
   /// The number of tasks on this thread's stack that started there.
   var immediateDepth = 0
   /// The tasks that this thread has cancelled; nil unless it is running a cancellation.
-  var cancelledTasks: [Task<Void, Never>]?
+  var cancelledWork: [RemainingWork]?
   /// Whether this thread is reporting an unhandled rejection.
   var isReporting = false
 
