@@ -12,31 +12,38 @@ extension Promise {
   /// returned. Work that has other consumers isn't cancelled, and not waited for.
   @discardableResult
   public func cancelAndFinish() -> Guarantee<Void> {
-    let end = cell.settlement()
     let work = RemainingWork.collect { cancel() }
-    let isOver = work.isEmpty && cell.isSettled && (cell.rejection?.remainingWork ?? []).isEmpty
-    return isOver ? end : (work + [.promise(cell)]).ended()
+    return (work + [.promise(cell)]).ended()
   }
 }
 
 extension [RemainingWork] {
   /// Returns a guarantee that is fulfilled when all of this work has ended, and what remains after it.
   func ended() -> Guarantee<Void> {
-    Guarantee {
+    if allSatisfy(\.hasEnded) { return .value(()) }
+    return Guarantee {
       var work = self
-      // A cleanup that waits for its own promise passes on a rejection that names it.
-      var seen: Set<ObjectIdentifier> = []
+      // A cleanup that waits for its own promise passes on a rejection that names it. Retained, so
+      // that no other cell gets the address of one of these.
+      var seen: [ObjectIdentifier: Cell] = [:]
       while let next = work.popLast() {
         switch next {
         case .task(let task): await task.value
-        case .promise(let object):
-          let cell = unsafeDowncast(object, to: Cell.self)
-          guard seen.insert(ObjectIdentifier(cell)).inserted else { continue }
+        case .promise(let job):
+          let cell = unsafeDowncast(job, to: Cell.self)
+          guard seen.updateValue(cell, forKey: ObjectIdentifier(cell)) == nil else { continue }
           await cell.settlement().value
           work += cell.rejection?.remainingWork ?? []
         }
       }
     }
+  }
+}
+
+extension RemainingWork {
+  fileprivate var hasEnded: Bool {
+    if case .promise(let job) = self { return unsafeDowncast(job, to: Cell.self).hasEnded }
+    return false
   }
 }
 

@@ -48,8 +48,8 @@ extension Handler {
     }
     let isUnneeded = inner.forgo()
     if isUnneeded { inner.cancel() }
-    let remaining = inner.isSettled ? inner.rejection?.remainingWork : nil
-    fail(.cancellation(of: remaining ?? (isUnneeded ? [.promise(inner)] : [])))
+    let isRemaining = (isUnneeded || inner.isSettled) && !inner.hasEnded
+    fail(.cancellation(of: isRemaining ? [.promise(inner)] : []))
     return true
   }
 

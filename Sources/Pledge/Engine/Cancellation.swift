@@ -5,7 +5,13 @@
 extension Cell {
   /// Requests cancellation of this promise's producer.
   @usableFromInline
-  final func cancel() { continueCancelling(requestCancellation()) }
+  final func cancel() {
+    cancelWithoutNote()
+    noteRemaining()
+  }
+
+  /// Like `cancel()`, for code that waits for this promise in any case.
+  final func cancelWithoutNote() { continueCancelling(requestCancellation()) }
 
   /// Continues a cancellation that has marked this cell.
   ///
@@ -33,10 +39,13 @@ extension Cell {
         let isCycle = wasMarked && cell === adopter
         guard !handler.isUncancellable, !isCycle, let next = source.cancel(ifOnly: handler) else {
           // A marked cell keeps waiting if its source has another consumer only since then.
-          if !wasMarked || isCycle {
-            let isCleanup = handler.isCleanup
-            handler.leave(isCleanup ? .expired(.cancellation(of: [.promise(source)])) : .cancelled)
+          if wasMarked, !isCycle { return }
+          guard handler.isCleanup else {
+            handler.leave(.cancelled)
+            return
           }
+          RemainingWork.note(.promise(source))
+          handler.leave(.expired(.cancellation(of: [.promise(source)])))
           return
         }
         (cell, step) = (source, next)
@@ -115,6 +124,7 @@ extension Handler {
     }
     if let step {
       source.continueCancelling(step)
+      source.noteRemaining()
     } else {
       source.forgoRejection()
     }
@@ -188,20 +198,33 @@ final class CancelHooks: Job, @unchecked Sendable {
   }
 }
 
+extension Cell {
+  /// Whether this promise has settled, and its cancellation has left nothing.
+  final var hasEnded: Bool { isSettled && rejection?.remainingWork.isEmpty != false }
+
+  /// Records this promise as work that the current cancellation leaves, if it was cancelled and
+  /// hasn't ended: for example, a handler of it runs, or waits for its executor.
+  fileprivate final func noteRemaining() {
+    if ThreadState.current.pointee.remainingWork != nil, isCancelled, !hasEnded {
+      RemainingWork.note(.promise(self))
+    }
+  }
+}
+
 extension RemainingWork {
-  /// Records that the current cancellation has cancelled `task`.
-  static func note(_ task: Task<Void, Never>) {
-    ThreadState.current.pointee.cancelledWork?.append(.task(task))
+  /// Records work that the current cancellation leaves.
+  static func note(_ work: RemainingWork) {
+    ThreadState.current.pointee.remainingWork?.append(work)
   }
 
-  /// Calls `cancel` and returns the work that it has cancelled, which an enclosing call returns, too.
+  /// Calls `cancel` and returns the work that it leaves, which an enclosing call returns, too.
   static func collect(
     _ state: UnsafeMutablePointer<ThreadState> = ThreadState.current, _ cancel: () -> Void
   ) -> [RemainingWork] {
-    let outer = exchange(&state.pointee.cancelledWork, with: [])
+    let outer = exchange(&state.pointee.remainingWork, with: [])
     cancel()
-    let work = exchange(&state.pointee.cancelledWork, with: outer) ?? []
-    if !work.isEmpty { state.pointee.cancelledWork?.append(contentsOf: work) }
+    let work = exchange(&state.pointee.remainingWork, with: outer) ?? []
+    if !work.isEmpty { state.pointee.remainingWork?.append(contentsOf: work) }
     return work
   }
 }

@@ -85,6 +85,7 @@ private struct Word: OptionSet {
   static func reaching(_ kind: HandlerTarget.Kind) -> Word { Word(rawValue: kind.rawValue << 18) }
 
   static let wants: Word = [.wantsValue, .wantsRejection]
+  /// Both are set for a cleanup only.
   static let cleanup: Word = [.uncancellable, .wantsAbandonment]
   /// A cell waits for one that it adopts if, of these, only `adopting` is set.
   static let adopter: Word = [.adopting, .started, .detached, .cancelled, .settled]
@@ -132,10 +133,8 @@ struct Role: Sendable {
   @usableFromInline static var observer: Role { Role(traits: .wantsAbandonment) }
   /// It passes the result on, and cancellation stops here.
   @usableFromInline static var uncancellable: Role { Role(traits: .uncancellable) }
-  /// Like `uncancellable`, for the end of a cleanup, which it observes for the library.
-  @usableFromInline static var cleanup: Role {
-    Role(traits: .cleanup)
-  }
+  /// Like `uncancellable`, for a cleanup.
+  @usableFromInline static var cleanup: Role { Role(traits: .cleanup) }
   /// Its closure receives the result, but it isn't a consumer.
   @usableFromInline static var watcher: Role { Role(traits: .wants.with(.watcher)) }
   /// An observer that isn't a consumer.

@@ -12,8 +12,8 @@ final class Rejection: Sendable {
   private let isHandled: AtomicFlag
   /// The rejection that a combinator passed on as this one.
   private let original: Rejection?
-  /// The work that may continue after the cancellation with this error.
-  let remainingWork: [RemainingWork]
+  /// The work that may continue after the cancellation with this error; only `deinit` changes it.
+  nonisolated(unsafe) private(set) var remainingWork: [RemainingWork]
   /// Whether the error was reported, by this rejection or by one that passes it on.
   private let isReported = AtomicFlag(false)
 
@@ -57,7 +57,7 @@ final class Rejection: Sendable {
   }
 
   private init(passingOn original: Rejection, isSilent: Bool = false) {
-    remainingWork = []
+    remainingWork = original.remainingWork
     error = original.error
     origin = original.origin
     isAbandonment = original.isAbandonment
@@ -77,6 +77,13 @@ final class Rejection: Sendable {
   func silenced() -> Rejection {
     markHandled()
     return isSilent ? self : Rejection(passingOn: self, isSilent: true)
+  }
+
+  /// This rejection or, if it is a cancelled handler's own, one with the same error that also names
+  /// `work`.
+  func naming(_ work: RemainingWork) -> Rejection {
+    guard isSilent, !isAbandonment else { return self }
+    return Rejection(error, origin: origin, isSilent: true, remaining: remainingWork + [work])
   }
 
   /// The rejection that was created with the error.
@@ -101,6 +108,11 @@ final class Rejection: Sendable {
   }
 
   deinit {
+    if !remainingWork.isEmpty {
+      // The promises in it have rejections that name work, and so on, as deeply as they were nested.
+      let release = ClosureJob { [work = exchange(&remainingWork, with: [])] in _ = work }
+      Trampoline.perform(release, ThreadState.current)
+    }
     guard !isSilent, !isHandled.load(ordering: .relaxed), !(error is CancellationError),
       !(original ?? self).isReported.exchange(true, ordering: .relaxed)
     else { return }

@@ -99,35 +99,18 @@ extension Promise {
           return
         }
         let body = handler.takeBody(as: (@Sendable () throws -> T).self)
-        let outcome = source
+        let outcome = Promise(cell: source)
         do {
           // The cleanup must not be cancelled along with the work that it follows.
-          let inner = try body().source.cell.derive(Value.self, .cleanup) { handler, cleanup in
-            handler.finishCleanup(cleanup, outcome: outcome, as: Value.self)
+          let cleanup = try body().source.chained(.inPlace { _ in outcome })
+          let inner = cleanup.cell.derive(Value.self, .cleanup) { handler, source in
+            handler.copyResult(of: source, as: Value.self)
           }
           handler.adopt(inner, as: Value.self)
         } catch {
           handler.fail(error)
         }
       })
-  }
-}
-
-extension Handler {
-  /// Passes on `outcome`, the result of the work before `cleanup`, or the rejection of the cleanup.
-  @inlinable
-  final func finishCleanup<Value>(_ cleanup: Cell, outcome: Cell, as type: Value.Type) {
-    if let rejection = cleanup.rejection {
-      failCleanup(rejection, outcome: outcome.rejection)
-    } else {
-      copyResult(of: outcome, as: type)
-    }
-  }
-
-  @usableFromInline
-  final func failCleanup(_ rejection: Rejection, outcome: Rejection?) {
-    guard isCancelled, let outcome, !outcome.remainingWork.isEmpty else { return fail(rejection) }
-    fail(.cancellation(of: rejection.remainingWork + outcome.remainingWork))
   }
 }
 

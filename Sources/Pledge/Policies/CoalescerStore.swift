@@ -169,7 +169,7 @@ final class CoalescerStore: Sendable {
       // First the promise, because the task could end immediately, and with a value.
       cell.reject(.cancellation(of: [.task(task)]))
       task.cancel()
-      RemainingWork.note(task)
+      RemainingWork.note(.task(task))
     }
   }
 

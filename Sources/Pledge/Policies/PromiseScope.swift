@@ -37,6 +37,11 @@ public final class PromiseScope: Sendable {
     var isClosed = false
     /// The resolvers of the guarantees that the scope's work has ended.
     var ends: [GuaranteeResolver<Void>] = []
+
+    /// Returns the resolvers that the caller must call, if no work is left.
+    mutating func takeEnds() -> [GuaranteeResolver<Void>] {
+      work.isEmpty ? exchange(&ends, with: []) : []
+    }
   }
 
   private let state = Mutex(State())
@@ -46,7 +51,7 @@ public final class PromiseScope: Sendable {
 
   deinit {
     // Nothing can wait for the end of the work anymore.
-    for (_, work) in beginCancelling() { work.cancel?() }
+    for id in markAllCancelled() { state.withLock { $0.work[id]?.cancel }?() }
   }
 
   /// The number of bound promises, and of operations of the scope, whose work hasn't ended, as
@@ -60,21 +65,24 @@ public final class PromiseScope: Sendable {
   ///
   /// - Complexity: O(number of pending promises).
   public func cancelAll() {
-    for (id, work) in beginCancelling() {
-      endPart(of: id, after: RemainingWork.collect { work.cancel?() })
+    for id in markAllCancelled() { cancel(id) }
+  }
+
+  /// Marks all work as cancelled, and returns its numbers in the order in which it was added.
+  private func markAllCancelled() -> [Int] {
+    state.withLock { state in
+      for id in state.work.keys { state.work[id]?.isCancelled = true }
+      return state.work.keys.sorted()
     }
   }
 
-  /// Marks all work as cancelled, and returns it in the order in which it was added; each
-  /// cancellation is a part of its work that the caller must end.
-  private func beginCancelling() -> [(Int, Work)] {
-    state.withLock { state in
-      for id in state.work.keys {
-        state.work[id]?.isCancelled = true
-        state.work[id]?.parts += 1
-      }
-      return state.work.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+  /// Cancels the work with this number, whose end waits for what that leaves.
+  private func cancel(_ id: Int) {
+    let cancel = state.withLock { state in
+      if state.work[id]?.cancel != nil { state.work[id]?.parts += 1 }
+      return state.work[id]?.cancel
     }
+    if let cancel { endPart(of: id, after: RemainingWork.collect { cancel() }) }
   }
 
   /// Closes the scope: cancels all work that is bound to it, and returns a guarantee that is
@@ -91,9 +99,9 @@ public final class PromiseScope: Sendable {
   /// when its `onCancel` handlers have returned. From now on, work that is bound to the scope is
   /// rejected with ``PromiseError/scopeClosed``, and operations don't start.
   ///
-  /// The scope doesn't know about work that its promises leave behind without a cancellation of its
-  /// own: the losers of a race, and what a task starts after it was cancelled. Bind the inputs of a
-  /// race, and a promise before its timeout:
+  /// The scope doesn't know about the losers of a race, what a task starts or awaits after it was
+  /// cancelled, and work that other code cancelled before an operator replaced the error. Bind the
+  /// inputs of a race, and a promise before its timeout:
   ///
   /// ```swift
   /// let page = download(url).bound(to: scope).timeout(after: .seconds(5))
@@ -103,10 +111,13 @@ public final class PromiseScope: Sendable {
     let (end, resolver) = Guarantee<Void>.withResolvers()
     state.withLock { $0.isClosed = true }
     cancelAll()
-    state.withLock { $0.ends.append(resolver) }
     // The scope lives until its work has ended.
     end.done(on: .immediate) { withExtendedLifetime(self) {} }
-    fulfillEnds()
+    let ends = state.withLock { state in
+      state.ends.append(resolver)
+      return state.takeEnds()
+    }
+    for resolver in ends { resolver.fulfill() }
     return end
   }
 
@@ -151,12 +162,10 @@ public final class PromiseScope: Sendable {
       handler.copyResult(of: source, as: T.self)
     }
     let isCancelled = state.withLock { state in
-      state.work[id]?.cancel = { bound.cancel() }
-      guard state.work[id]?.isCancelled == true else { return false }
-      state.work[id]?.parts += 1
-      return true
+      state.work[id]?.cancel = { bound.cancelWithoutNote() }
+      return state.work[id]?.isCancelled ?? false
     }
-    if isCancelled { endPart(of: id, after: RemainingWork.collect { bound.cancel() }) }
+    if isCancelled { cancel(id) }
     return Promise(cell: bound)
   }
 
@@ -187,15 +196,11 @@ public final class PromiseScope: Sendable {
       rest.ended().done(on: .immediate) { [weak self] in self?.endPart(of: id, after: []) }
       return
     }
-    state.withLock { state in
+    let ends = state.withLock { state in
       state.work[id]?.parts -= 1
       if state.work[id]?.parts == 0 { state.work[id] = nil }
+      return state.takeEnds()
     }
-    fulfillEnds()
-  }
-
-  private func fulfillEnds() {
-    let ends = state.withLock { $0.work.isEmpty ? exchange(&$0.ends, with: []) : [] }
     for resolver in ends { resolver.fulfill() }
   }
 }

@@ -6,5 +6,5 @@
 enum RemainingWork: Sendable {
   case task(Task<Void, Never>)
   /// A cell, and what remains when it has been rejected.
-  case promise(any AnyObject & Sendable)
+  case promise(Job)
 }

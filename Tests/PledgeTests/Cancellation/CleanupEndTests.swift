@@ -1,4 +1,4 @@
-import Pledge
+@_spi(DropIns) import Pledge
 import PledgeTesting
 import Testing
 
@@ -132,6 +132,88 @@ import Testing
     open.fulfill()
     await end.value
     #expect(log.events == ["task ended"])
+  }
+
+  enum Gathering: CaseIterable {
+    case all, bounded, race, any, nested, resolve, onCancel
+  }
+
+  private func gather(_ gathering: Gathering, _ input: Promise<Int>) -> Promise<Void> {
+    switch gathering {
+    case .all: return Promise.all([input, .never]).asVoid()
+    case .bounded: return Promise.all(on: .immediate, [0], concurrently: 1) { _ in input }.asVoid()
+    case .race: return Promise.race([input, .never]).asVoid()
+    case .any: return Promise.any([input, .never]).asVoid()
+    case .nested: return Promise.all([Promise.race([input, .never])]).asVoid()
+    case .resolve:
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      resolver.resolve(with: input)
+      return promise.asVoid()
+    case .onCancel:
+      let (promise, resolver) = Promise<Void>.withResolvers()
+      resolver.onCancel { withExtendedLifetime(resolver) { input.cancel() } }
+      return promise
+    }
+  }
+
+  @Test(arguments: Gathering.allCases, Canceller.allCases)
+  func cleanupOfAnInput_isWaitedFor(gathering: Gathering, canceller: Canceller) async throws {
+    for waitsForItsExecutor in [false, true] {
+      let (scope, log) = (PromiseScope(), Recorder<String>())
+      let executor = ManualExecutor()
+      let (gate, open) = Promise<Void>.withResolvers()
+      let body: @Sendable () -> Promise<Void> = { gate.tap { _ in log.record("ended") } }
+      let input =
+        waitsForItsExecutor
+        ? Promise<Int>.never.finallyThen(on: executor, body) : Promise<Int>.never.finallyThen(body)
+      let bound = gather(gathering, input).bound(to: scope)
+      let end: Guarantee<Void>
+      switch canceller {
+      case .scope: end = scope.close()
+      case .bound:
+        bound.cancel()
+        end = scope.close()
+      case .cancelAndFinish: end = bound.cancelAndFinish()
+      }
+      try await expectCancellation(of: bound)
+      #expect(end.promise.isPending)
+      if waitsForItsExecutor { executor.runAll() }
+      #expect(end.promise.isPending && log.events.isEmpty)
+      open.fulfill()
+      await end.value
+      #expect(log.events == ["ended"])
+    }
+  }
+
+  @Test func manyCleanupsInARow_areAllWaitedFor() async throws {
+    let scope = PromiseScope()
+    let (gate, open) = Promise<Void>.withResolvers()
+    var promise = Promise<Int>.never
+    for number in 0..<200 {
+      promise = promise.finallyThen { [log] in
+        Promise {
+          _ = await gate.result
+          log.record("\(number)")
+        }
+      }
+    }
+    let bound = promise.bound(to: scope)
+    let end = scope.close()
+    try await expectCancellation(of: bound)
+    open.fulfill()
+    await end.value
+    #expect(log.count == 200)
+  }
+
+  @Test func ownErrorOfACancelledCleanup_staysTheError() async throws {
+    let (gate, open) = Promise<Void>.withResolvers()
+    let source = Promise<Int> {
+      await stubborn(gate, "source"); return 1
+    }
+    let promise = source.finallyThen { Promise<Void>.rejected(Boom()) }
+    source.cancel()
+    try await expectRejection(of: promise, with: Boom())
+    open.fulfill()
   }
 
   @Test func uncancellableWork_isNotWaitedFor() async {
