@@ -16,6 +16,8 @@ struct HedgeProgress<Failure> {
   private var limit: Int
   private var startedCount = 0
   private var pendingCount = 0
+  /// Whether no delay has passed without a value.
+  private(set) var isInTime = true
   /// The failure of the attempt with the lowest number.
   private var first: (number: Int, failure: Failure)?
 
@@ -46,7 +48,9 @@ struct HedgeProgress<Failure> {
 
   /// Records that the delay after an attempt has passed.
   mutating func pass(after number: Int) -> Next {
-    number == startedCount && canStart ? start() : .wait
+    guard number == startedCount else { return .wait }
+    isInTime = false
+    return canStart ? start() : .wait
   }
 
   /// Records that the attempt that was to start doesn't, and that no other one starts.
@@ -65,6 +69,12 @@ extension Hedging {
     guard budget?.withdraw() ?? true else { return false }
     Monitoring.policies.note(.hedged)
     return true
+  }
+
+  /// Records the value of a call.
+  func noteValue(isInTime: Bool) {
+    // A service that is slow as a whole must not pay for hedges, which would make it even slower.
+    if isInTime { budget?.deposit() }
   }
 
   func observe<Failure>(
@@ -176,12 +186,15 @@ final class HedgeRun: Sendable {
   }
 
   private func receive(_ source: Cell, _ number: Int) {
-    state.withLock { _ = $0.pending.removeValue(forKey: number) }
+    let isInTime = state.withLock { state in
+      state.pending[number] = nil
+      return state.progress.isInTime
+    }
     guard let rejection = source.rejection else {
       // First the other attempts, because code that receives the value can rely on their
       // cancellation.
       guard end() else { return }
-      hedging.budget?.deposit()
+      hedging.noteValue(isInTime: isInTime)
       return succeed(source)
     }
     rejection.markHandled()
