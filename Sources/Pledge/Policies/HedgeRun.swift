@@ -5,8 +5,9 @@
 struct HedgeProgress<Failure> {
   /// What follows an event.
   enum Next {
-    /// The attempt with this number starts, unless the policy's budget is used up.
-    case start(Int)
+    /// The attempt with this number starts; one that is another request for the service needs a token
+    /// of the budget, and doesn't start without it.
+    case start(Int, needsToken: Bool)
     /// The result of another attempt decides.
     case wait
     /// No attempt can succeed anymore; nil if none has failed, because all were abandoned.
@@ -26,10 +27,10 @@ struct HedgeProgress<Failure> {
   /// Whether there can be further attempts.
   var canStart: Bool { startedCount < limit }
 
-  mutating func start() -> Next {
+  mutating func start(needsToken: Bool = false) -> Next {
     startedCount += 1
     pendingCount += 1
-    return .start(startedCount)
+    return .start(startedCount, needsToken: needsToken)
   }
 
   /// Records that the attempt with this number failed.
@@ -37,7 +38,9 @@ struct HedgeProgress<Failure> {
     pendingCount -= 1
     if first.map({ number < $0.number }) ?? true { first = (number, failure) }
     // A cancelled attempt doesn't start the next one: usually, all of them are being cancelled.
-    return canStart && !(error is CancellationError) ? start() : rest
+    guard canStart, !(error is CancellationError) else { return rest }
+    // An attempt that was rejected locally has sent nothing.
+    return start(needsToken: !(error is CircuitOpenError || error is Limiter.QueueFullError))
   }
 
   /// Records that an attempt was abandoned; the next one starts after the delay.
@@ -50,7 +53,7 @@ struct HedgeProgress<Failure> {
   mutating func pass(after number: Int) -> Next {
     guard number == startedCount else { return .wait }
     isInTime = false
-    return canStart ? start() : .wait
+    return canStart ? start(needsToken: true) : .wait
   }
 
   /// Records that the attempt that was to start doesn't, and that no other one starts.
@@ -64,10 +67,10 @@ struct HedgeProgress<Failure> {
 }
 
 extension Hedging {
-  /// Returns whether the budget allows another attempt, which is then counted.
-  func admitsAnother() -> Bool {
-    guard budget?.withdraw() ?? true else { return false }
-    Monitoring.policies.note(.hedged)
+  /// Returns whether the budget allows an attempt, which is then counted if it isn't the first.
+  func admits(_ number: Int, needsToken: Bool) -> Bool {
+    if needsToken, let budget, !budget.withdraw() { return false }
+    if number > 1 { Monitoring.policies.note(.hedged) }
     return true
   }
 
@@ -142,8 +145,8 @@ final class HedgeRun: Sendable {
     while true {
       switch next {
       case .wait: return
-      case .start(let number):
-        if number == 1 || hedging.admitsAnother() { return attempt(number) }
+      case .start(let number, let needsToken):
+        if hedging.admits(number, needsToken: needsToken) { return attempt(number) }
         next = record { $0.stop() }
       case .fail(let rejection):
         guard end() else { return }

@@ -46,6 +46,35 @@ import Testing
     #expect(budget.remaining == 1)
   }
 
+  // MARK: Attempts that send nothing
+
+  @Test(arguments: HedgeForm.allCases)
+  func anOpenBreaker_orAFullLimiter_takesNoTokens(form: HedgeForm) async throws {
+    let budget = RetryBudget(capacity: 1, tokensPerSuccess: 0)
+    let breaker = CircuitBreaker(clock: clock)
+    breaker.open()
+    let rejected = form.hedged(budget, clock) { _ in breaker.run { Promise.value(1) } }
+    try await expectRejection(of: rejected, with: CircuitOpenError.self)
+
+    let limiter = Limiter(1, queueCapacity: 0)
+    let running = limiter.run(on: .immediate) { Promise<Int>.never }
+    let refused = form.hedged(budget, clock) { _ in limiter.run { Promise.value(1) } }
+    try await expectRejection(of: refused, with: Limiter.QueueFullError.self)
+    #expect(budget.remaining == 1)
+    running.cancel()
+  }
+
+  @Test(arguments: HedgeForm.allCases)
+  func afterAnOpenBreaker_theNextServerIsAsked_withoutAToken(form: HedgeForm) async throws {
+    let budget = RetryBudget(capacity: 0)
+    let breakers = [CircuitBreaker(clock: clock), CircuitBreaker(clock: clock)]
+    breakers[0].open()
+    let value = form.hedged(budget, clock) { attempt in
+      breakers[attempt - 1].run { Promise.value(attempt) }
+    }
+    try await expectFulfillment(of: value, with: 2)
+  }
+
   private func emptyBudget(tokensPerSuccess: Double) async throws -> RetryBudget {
     let budget = RetryBudget(capacity: 1, tokensPerSuccess: tokensPerSuccess)
     let value = HedgeForm.promise.hedged(budget, clock) { $0 == 1 ? .rejected(Boom()) : .never }
