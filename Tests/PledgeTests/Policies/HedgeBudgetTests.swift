@@ -124,22 +124,27 @@ enum HedgeForm: CaseIterable {
   case promise, task, function
 
   func hedged(
-    _ budget: RetryBudget, _ clock: TestClock,
+    attempts: Int = 2, delay: Duration = .seconds(1), _ budget: RetryBudget?, _ clock: TestClock,
     _ operation: @escaping @Sendable (_ attempt: Int) -> Promise<Int>
   ) -> Promise<Int> {
     let count = CallCounter()
     return switch self {
     case .promise:
-      Promise.hedged(on: .immediate, delay: .seconds(1), budget: budget, clock: clock) {
+      Promise.hedged(
+        on: .immediate, attempts: attempts, delay: delay, budget: budget, clock: clock
+      ) {
         operation(count.call())
       }
     case .task:
-      Promise.hedged(delay: .seconds(1), budget: budget, clock: clock) { () async throws in
+      Promise.hedged(attempts: attempts, delay: delay, budget: budget, clock: clock) {
+        () async throws in
         try await operation(count.call()).value
       }
     case .function:
       Promise {
-        try await Pledge.hedged(delay: .seconds(1), budget: budget, clock: clock) {
+        try await Pledge.hedged(
+          attempts: attempts, delay: delay, budget: budget, clock: clock
+        ) {
           try await operation(count.call()).value
         }
       }
