@@ -76,7 +76,7 @@ private func breaking() -> Promise<Int> {
 
 private func givingUp() {
   let policy = RetryPolicy.fixed(attempts: 3, delay: .seconds(1))
-    .observed { attempt in print("attempt \(attempt.number) failed: \(attempt.error)") }
+    .observed { attempt in print(attempt) }
   Promise.retry(policy) { fetchNews() }
     .done { news in print(news) }
     .catch(only: Offline.self) { _ in print("offline, even after three attempts") }

@@ -14,9 +14,9 @@ private func retrying() {
 
 private func deadlines() -> RetryPolicy {
   var patient = RetryPolicy.fixed(attempts: 10, delay: .seconds(1))
+    .observed { attempt in print(attempt) }
   patient.attemptTimeout = .seconds(5)
   patient.deadline = .seconds(30)
-  patient.observer = { attempt in print("attempt \(attempt.number): \(attempt.error)") }
   return patient
 }
 

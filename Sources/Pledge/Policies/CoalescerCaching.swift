@@ -13,10 +13,10 @@ public struct CoalescerCaching: Sendable, Hashable {
   /// - Parameters:
   ///   - lifetime: The time for which a value is cached; nil for no limit other than the capacity.
   ///   - staleLifetime: The time after its lifetime during which a stale value is still returned
-  ///     while new work replaces it. If that work fails, its error is ignored: the stale value
-  ///     remains, and the next request starts new work.
+  ///     while new work replaces it; zero or less for none. If that work fails, its error is ignored:
+  ///     the stale value remains, and the next request starts new work.
   ///   - capacity: The maximum number of cached values, of which the least recently used one is
-  ///     removed first; nil for no limit.
+  ///     removed first; nil for no limit. With zero or less, none is cached.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public init(
     lifetime: Duration? = nil, staleLifetime: Duration = .zero, capacity: Int? = nil
@@ -26,7 +26,7 @@ public struct CoalescerCaching: Sendable, Hashable {
 
   init(_ fresh: TimeSpan?, stale: TimeSpan, _ capacity: Int?) {
     self.fresh = fresh
-    self.stale = stale
+    self.stale = max(stale, .zero)
     self.capacity = capacity
   }
 
@@ -34,7 +34,7 @@ public struct CoalescerCaching: Sendable, Hashable {
   var total: Int64? {
     fresh.map {
       let (sum, overflow) = $0.inNanoseconds.addingReportingOverflow(stale.inNanoseconds)
-      return overflow ? (stale < .zero ? .min : .max) : sum
+      return overflow ? .max : sum
     }
   }
 }

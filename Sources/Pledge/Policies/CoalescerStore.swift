@@ -121,13 +121,7 @@ final class CoalescerStore: Sendable {
   private func insert(
     _ fresh: Entry, replacing old: Entry?, in bucket: CoalescerBucket?
   ) -> Bool {
-    let (inserted, removed): (Bool, Entry?) = table.withLock { table in
-      guard table.bucket(fresh.hash) == bucket else { return (false, nil) }
-      let removed = old.flatMap { table.remove($0) }
-      table.insert(fresh)
-      return (true, removed)
-    }
-    withExtendedLifetime(removed) {}
+    let inserted = table.withLock { $0.insert(fresh, replacing: old, in: bucket) }
     if inserted { removeExpiredValues() }
     return inserted
   }
@@ -185,8 +179,7 @@ final class CoalescerStore: Sendable {
   /// Starts the work of a new entry as a task.
   @inlinable
   func begin<Value: Sendable>(_ entry: Entry, _ operation: AsyncOperation<Value>) {
-    entry.work.noteOuter()
-    entry.note(Task { await run(operation, as: entry) })
+    entry.work.start { entry.note(Task { await run(operation, as: entry) }) }
   }
 
   /// Starts the work of a new entry as a task, on this thread if that is possible.
@@ -198,31 +191,29 @@ final class CoalescerStore: Sendable {
       return begin(entry, operation)
     }
     let hasStarted = ImmediateTasks.nest {
-      entry.work.noteOuter()
-      Task.immediate {
-        // Other callers can cancel it before `immediate` returns.
-        withUnsafeCurrentTask { entry.note(Task(current: $0.unsafelyUnwrapped)) }
-        await run(operation, as: entry)
+      entry.work.start {
+        _ = Task.immediate {
+          // Other callers can cancel it before `immediate` returns.
+          withUnsafeCurrentTask { entry.note(Task(current: $0.unsafelyUnwrapped)) }
+          await run(operation, as: entry)
+        }
       }
     }
     if !hasStarted { begin(entry, operation) }
   }
 
-  /// Runs the work of an entry, and ends it.
+  /// Runs the work of an entry, which is that of the task, and ends it.
   @inlinable
   nonisolated(nonsending) func run<Value: Sendable>(
     _ operation: AsyncOperation<Value>, as entry: Entry
   ) async {
-    let isolation = operation.isolation
-    var result: Result<Moved<Value>, any Error>?
-    await entry.work.run {
-      if let isolation {
-        result = await operation.run(isolation: isolation)
-      } else {
-        result = await operation.runHere()
-      }
+    let result: Result<Moved<Value>, any Error>
+    if let isolation = operation.isolation {
+      result = await operation.run(isolation: isolation)
+    } else {
+      result = await operation.runHere()
     }
-    switch result.unsafelyUnwrapped {
+    switch result {
     case .success(let value):
       end(entry, isFulfilled: true)
       let (lead, cell) = entry.end(with: Promise<Value>.value(value.value).cell)
@@ -319,19 +310,15 @@ final class CoalescedWork: @unchecked Sendable {
     }
   }
 
-  /// Records that this work starts as a part of the current one.
-  @usableFromInline
-  func noteOuter() { outer = Self.current?.firstUnfinished }
-
-  /// Calls `start`, which runs as a part of this work.
+  /// Calls `start`, which runs, with the tasks that it starts, as a part of this work; this work is a
+  /// part of the current one.
   @usableFromInline
   func start<Started>(_ start: () -> Started) -> Started {
-    noteOuter()
+    outer = Self.current?.firstUnfinished
     return Self.$current.withValue(self, operation: start)
   }
 
   /// Runs `operation` as this work.
-  @usableFromInline
   nonisolated(nonsending) func run(_ operation: nonisolated(nonsending) () async -> Void) async {
     await Self.$current.withValue(self, operation: operation)
   }

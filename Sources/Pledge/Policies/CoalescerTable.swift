@@ -117,15 +117,11 @@ class CoalescerEntry: @unchecked Sendable {
 
   // MARK: The lead
 
-  /// Whether the work has ended.
-  @usableFromInline
-  final var hasEnded: Bool { state.withLock { $0.hasEnded } }
-
-  /// The settled cell, for a lead that hasn't left before the end.
+  /// The settled cell, for a lead that hasn't left before the end; nil until then.
   @usableFromInline
   final var leadResult: Cell? {
     state.withLock { state in
-      if case .left = state.lead { return nil }
+      guard state.hasEnded, case .none = state.lead else { return nil }
       return state.cell
     }
   }
@@ -283,7 +279,29 @@ struct CoalescerTable {
     count += 1
   }
 
-  /// A parameter, so that the table is searched once.
+  /// Inserts an entry in place of `old`, if any, which has the same hash, and returns true; returns
+  /// false if the entries with that hash aren't those of `expected` anymore.
+  ///
+  /// The caller must hold a reference to `old`, which must not be released under the lock.
+  mutating func insert(_ entry: Entry, replacing old: Entry?, in expected: Bucket?) -> Bool {
+    guard Self.insert(entry, replacing: old, expected, in: &buckets[entry.hash]) else {
+      return false
+    }
+    if let old { values.remove(old, at: old.place) } else { count += 1 }
+    return true
+  }
+
+  // Each has the bucket as a parameter, so that the table is searched once.
+
+  private static func insert(
+    _ entry: Entry, replacing old: Entry?, _ expected: Bucket?, in bucket: inout Bucket?
+  ) -> Bool {
+    guard bucket == expected else { return false }
+    if let old { _ = remove(old, from: &bucket) }
+    insert(entry, in: &bucket)
+    return true
+  }
+
   private static func insert(_ entry: Entry, in bucket: inout Bucket?) {
     bucket = bucket.map { .several($0.entries + [entry]) } ?? .one(entry)
   }

@@ -4,11 +4,10 @@
 /// operation's own error. What happened before that, an observer receives:
 ///
 /// ```swift
-/// let policy = RetryPolicy.fixed(attempts: 3).observed { attempt in
-///   log("attempt \(attempt.number) failed: \(attempt.error)")
-/// }
+/// let policy = RetryPolicy.fixed(attempts: 3).observed { attempt in log("\(attempt)") }
+/// // Attempt 1 failed: Timed out after 2.0 seconds. The next attempt starts after 1.0 seconds.
 /// ```
-public struct FailedAttempt: Sendable {
+public struct FailedAttempt: Sendable, CustomStringConvertible {
   /// The number of the attempt; the first one has the number 1.
   public let number: Int
 
@@ -23,6 +22,18 @@ public struct FailedAttempt: Sendable {
   public var delayInSeconds: Double? { pause?.inSeconds }
 
   let pause: TimeSpan?
+
+  /// A description with the number, the error, and the delay before the next attempt.
+  public var description: String {
+    let text = "\(error)"
+    let next =
+      switch pause {
+      case nil: "No other attempt follows."
+      case let pause? where pause > .zero: "The next attempt starts after \(pause)."
+      case _?: "The next attempt starts immediately."
+      }
+    return "Attempt \(number) failed: \(text)\(text.hasSuffix(".") ? "" : ".") \(next)"
+  }
 }
 
 /// A closure that is called with each failed attempt.

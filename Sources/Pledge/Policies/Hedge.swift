@@ -12,8 +12,10 @@ extension Promise {
   ///
   /// When all requests are slow, hedges don't help and only add load. To prevent that, share a
   /// `budget` among the requests to a service: each attempt after the first takes one of its
-  /// tokens, and each value adds a fraction of one. When the budget is used up, no further attempts
-  /// start, and the attempts in progress determine the result.
+  /// tokens, and a value adds a fraction of one only if it arrives before a `delay` has passed
+  /// without a value. An attempt that follows one that a circuit breaker or a full limiter rejected
+  /// takes none. When the budget is used up, no further attempts start, and the attempts in progress
+  /// determine the result.
   ///
   /// ```swift
   /// let hedges = RetryBudget(capacity: 10, tokensPerSuccess: 0.05)  // at most 5 % more requests
@@ -179,9 +181,11 @@ nonisolated(nonsending) private func hedgeWithTasks<Value>(
     var next = progress.start()
     while true {
       switch next {
-      case .start(let number):
+      case .start(let number, let needsToken):
         // The attempts that follow a cancellation would only be cancelled, too.
-        guard number == 1 || !Task.isCancelled && hedging.admitsAnother() else {
+        guard number == 1 || !Task.isCancelled,
+          hedging.admits(number, needsToken: needsToken)
+        else {
           next = progress.stop()
           continue
         }
@@ -197,7 +201,7 @@ nonisolated(nonsending) private func hedgeWithTasks<Value>(
       }
       switch await group.next() {
       case .ended(_, .success(let value))?:
-        hedging.budget?.deposit()
+        hedging.noteValue(isInTime: progress.isInTime)
         first(value)
         return .success(value)
       case .ended(let number, .failure(let error))?:

@@ -5,8 +5,9 @@
 struct HedgeProgress<Failure> {
   /// What follows an event.
   enum Next {
-    /// The attempt with this number starts, unless the policy's budget is used up.
-    case start(Int)
+    /// The attempt with this number starts; one that is another request for the service needs a token
+    /// of the budget, and doesn't start without it.
+    case start(Int, needsToken: Bool)
     /// The result of another attempt decides.
     case wait
     /// No attempt can succeed anymore; nil if none has failed, because all were abandoned.
@@ -16,6 +17,8 @@ struct HedgeProgress<Failure> {
   private var limit: Int
   private var startedCount = 0
   private var pendingCount = 0
+  /// Whether no delay has passed without a value.
+  private(set) var isInTime = true
   /// The failure of the attempt with the lowest number.
   private var first: (number: Int, failure: Failure)?
 
@@ -24,10 +27,10 @@ struct HedgeProgress<Failure> {
   /// Whether there can be further attempts.
   var canStart: Bool { startedCount < limit }
 
-  mutating func start() -> Next {
+  mutating func start(needsToken: Bool = false) -> Next {
     startedCount += 1
     pendingCount += 1
-    return .start(startedCount)
+    return .start(startedCount, needsToken: needsToken)
   }
 
   /// Records that the attempt with this number failed.
@@ -35,7 +38,9 @@ struct HedgeProgress<Failure> {
     pendingCount -= 1
     if first.map({ number < $0.number }) ?? true { first = (number, failure) }
     // A cancelled attempt doesn't start the next one: usually, all of them are being cancelled.
-    return canStart && !(error is CancellationError) ? start() : rest
+    guard canStart, !(error is CancellationError) else { return rest }
+    // An attempt that was rejected locally has sent nothing.
+    return start(needsToken: !(error is CircuitOpenError || error is Limiter.QueueFullError))
   }
 
   /// Records that an attempt was abandoned; the next one starts after the delay.
@@ -46,7 +51,9 @@ struct HedgeProgress<Failure> {
 
   /// Records that the delay after an attempt has passed.
   mutating func pass(after number: Int) -> Next {
-    number == startedCount && canStart ? start() : .wait
+    guard number == startedCount else { return .wait }
+    isInTime = false
+    return canStart ? start(needsToken: true) : .wait
   }
 
   /// Records that the attempt that was to start doesn't, and that no other one starts.
@@ -60,11 +67,17 @@ struct HedgeProgress<Failure> {
 }
 
 extension Hedging {
-  /// Returns whether the budget allows another attempt, which is then counted.
-  func admitsAnother() -> Bool {
-    guard budget?.withdraw() ?? true else { return false }
-    Monitoring.policies.note(.hedged)
+  /// Returns whether the budget allows an attempt, which is then counted if it isn't the first.
+  func admits(_ number: Int, needsToken: Bool) -> Bool {
+    if needsToken, let budget, !budget.withdraw() { return false }
+    if number > 1 { Monitoring.policies.note(.hedged) }
     return true
+  }
+
+  /// Records the value of a call.
+  func noteValue(isInTime: Bool) {
+    // A service that is slow as a whole must not pay for hedges, which would make it even slower.
+    if isInTime { budget?.deposit() }
   }
 
   func observe<Failure>(
@@ -132,8 +145,8 @@ final class HedgeRun: Sendable {
     while true {
       switch next {
       case .wait: return
-      case .start(let number):
-        if number == 1 || hedging.admitsAnother() { return attempt(number) }
+      case .start(let number, let needsToken):
+        if hedging.admits(number, needsToken: needsToken) { return attempt(number) }
         next = record { $0.stop() }
       case .fail(let rejection):
         guard end() else { return }
@@ -176,12 +189,15 @@ final class HedgeRun: Sendable {
   }
 
   private func receive(_ source: Cell, _ number: Int) {
-    state.withLock { _ = $0.pending.removeValue(forKey: number) }
+    let isInTime = state.withLock { state in
+      state.pending[number] = nil
+      return state.progress.isInTime
+    }
     guard let rejection = source.rejection else {
       // First the other attempts, because code that receives the value can rely on their
       // cancellation.
       guard end() else { return }
-      hedging.budget?.deposit()
+      hedging.noteValue(isInTime: isInTime)
       return succeed(source)
     }
     rejection.markHandled()

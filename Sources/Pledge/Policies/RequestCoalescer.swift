@@ -195,17 +195,18 @@ extension RequestCoalescer where Key: Hashable {
     let (role, entry) = request(key, leading: true, &cell)
     guard let cell else {
       let store = store
-      try await withTaskCancellationHandler {
+      let end: Cell? = try await withTaskCancellationHandler {
         store.beginImmediately(entry, operation)
-        if entry.hasEnded { return }
+        if let end = entry.leadResult { return end }
         try await withUnsafeThrowingContinuation { continuation in
           if !entry.wait(continuation) { continuation.resume() }
         }
+        return entry.leadResult
       } onCancel: {
         store.cancelLead(of: entry)
       }
-      guard let cell = entry.leadResult else { throw CancellationError() }
-      let result: Result<Value, any Error> = cell.handledResult()
+      guard let end else { throw CancellationError() }
+      let result: Result<Value, any Error> = end.handledResult()
       return try result.get()
     }
     let promise = Promise<Value>(cell: cell)

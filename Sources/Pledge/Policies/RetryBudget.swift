@@ -5,7 +5,9 @@
 /// operations fail after their first attempt; when requests succeed again, retries are possible
 /// again. Share one budget among all policies for the same service.
 ///
-/// A budget can also limit hedges; see `Promise.hedged(attempts:delay:budget:clock:_:)`.
+/// A budget can also limit hedges; then only values that arrive before the hedge's delay add tokens,
+/// so that a service that is slow as a whole receives no more of them. See
+/// `Promise.hedged(attempts:delay:budget:clock:observer:_:)`.
 ///
 /// ```swift
 /// let budget = RetryBudget(capacity: 10, tokensPerSuccess: 0.1)
@@ -22,7 +24,7 @@ public final class RetryBudget: Sendable {
   ///   - capacity: The maximum number of tokens, which is the number of retries that are possible
   ///     without a success. A negative number counts as zero.
   ///   - tokensPerSuccess: The number of tokens that each success adds, such as 0.1 for one retry
-  ///     per ten successes. A negative number counts as zero.
+  ///     per ten successes. A negative number, or one that isn't a number, counts as zero.
   public init(capacity: Int = 10, tokensPerSuccess: Double = 0.1) {
     self.capacity = Double(max(capacity, 0))
     self.tokensPerSuccess = tokensPerSuccess > 0 ? tokensPerSuccess : 0

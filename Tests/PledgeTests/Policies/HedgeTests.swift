@@ -169,14 +169,14 @@ import Testing
     func hedged(_ operation: @escaping @Sendable () -> Promise<Int>) -> Promise<Int> {
       Promise.hedged(delay: .seconds(1), budget: budget, clock: clock) { operation() }
     }
-    // The token is spent on the second attempt, whose value earns half a token.
+    // The token is spent on the second attempt.
     let count = CallCounter()
     let first = hedged { count.call() == 1 ? .never : .value(2) }
     await clock.run(until: first)
     try await expectFulfillment(of: first, with: 2)
     #expect(budget.remaining == 0)
 
-    // Without a token, there is only the slow attempt, whose value earns the other half.
+    // Without a token, there is only the slow attempt.
     let slow = Promise<Int>.withResolvers()
     let others = CallCounter()
     let second = hedged {
@@ -189,6 +189,13 @@ import Testing
     slow.resolver.fulfill(3)
     try await expectFulfillment(of: second, with: 3)
     try others.expectOnce()
+    #expect(budget.remaining == 0)
+
+    // Two values in time earn half a token each.
+    for value in 4...5 {
+      #expect(budget.remaining == 0)
+      try await expectFulfillment(of: hedged { .value(value) }, with: value)
+    }
     #expect(budget.remaining == 1)
   }
 

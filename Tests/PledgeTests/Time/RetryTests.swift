@@ -96,6 +96,23 @@ import Testing
       seen.events == ["1 Boom(code: 1) 1.0", "2 Boom(code: 2) 1.0", "3 Boom(code: 3) -1.0"])
   }
 
+  @Test func aFailedAttempt_describesItself() async throws {
+    let seen = Recorder<String>()
+    let pauses: [Duration] = [.milliseconds(1500), .zero]
+    let policy = RetryPolicy(attempts: 3) { pauses[$0 - 1] }.observed { seen.record("\($0)") }
+    let promise = Promise<Int>.retry(policy, clock: clock) {
+      seen.count == 1 ? .rejected(TimeoutError(duration: .seconds(2))) : .rejected(Boom(code: 7))
+    }
+    await clock.run(until: promise)
+    #expect(
+      seen.events == [
+        "Attempt 1 failed: Boom(code: 7). The next attempt starts after 1.5 seconds.",
+        "Attempt 2 failed: Timed out after 2.0 seconds. The next attempt starts immediately.",
+        "Attempt 3 failed: Boom(code: 7). No other attempt follows.",
+      ])
+    try await expectRejection(of: promise, with: Boom.self)
+  }
+
   @Test(arguments: [0, -1, Int.min])
   func lessThanOneAttempt_rejectsWithInvalidArgument(count: Int) async throws {
     let promise = Promise.retry(.fixed(attempts: count), clock: clock, operation(failures: 0))

@@ -14,6 +14,7 @@ final class Reading {
   let parser = Parser()
   let plain = Plain()
   let limiter = Limiter(2)
+  let counts = RequestCoalescer<Int, Int>()
 
   func load() async throws -> Plain {
     MainActor.assertIsolated()
@@ -46,7 +47,19 @@ final class Reading {
       parser.count += 1
       return Plain()
     }
+    let inTime = try await withDeadline(.now + .seconds(60)) {
+      MainActor.assertIsolated()
+      parser.count += 1
+      return Plain()
+    }
     let first = await firstToFinish({ Plain() }, { Plain() })
+    let successful = try await firstToSucceed(
+      { () -> Plain in throw Refused() },
+      {
+        MainActor.assertIsolated()
+        parser.count += 1
+        return Plain()
+      })
     let hedge = try await hedged(delay: .seconds(60)) {
       MainActor.assertIsolated()
       return Plain()
@@ -56,6 +69,12 @@ final class Reading {
       parser.count += number
       return Plain()
     }
-    precondition(([timed, first, hedge] + mapped).allSatisfy { $0.count == 0 })
+    precondition(([timed, inTime, first, successful, hedge] + mapped).allSatisfy { $0.count == 0 })
+
+    let count = try await counts.value(for: 1) {
+      MainActor.assertIsolated()
+      return parser.count
+    }
+    precondition(count == parser.count)
   }
 }

@@ -33,24 +33,7 @@ final class ViewController {
   }
 }
 
-extension Cache {
-  /// The policies with a cache that isn't `Sendable`.
-  func loadWithPolicies() async throws -> [String] {
-    var attempts = 0
-    let retried = try await retry(.fixed(attempts: 2, delay: .milliseconds(0))) {
-      attempts += 1
-      self.names.append("retried")
-      if attempts == 1 { throw Refused() }
-      return self
-    }
-    let limited = try await Limiter(1).perform { retried }
-    let used = await withResource(acquire: { limited }, release: { $0.names.append("end") }) { $0 }
-    return used.names
-  }
-}
-
-let names = try await Cache().loadWithPolicies()
-precondition(names == ["retried", "retried", "end"])
+try await policiesWithoutSendable()
 let cache = Cache()
 let name = try await cache.load().value
 precondition(name == "4!")

@@ -35,14 +35,28 @@ func policiesAnywhere() async throws {
   let timed = try await withTimeout(.seconds(60)) { Page(parser: Parser()) }
   let first = await firstToFinish({ Page(parser: Parser()) }, { Page(parser: Parser()) })
   let any = try await firstToSucceed({ throw Refused() }, { Page(parser: Parser()) })
+  let inTime = try await withDeadline(.now + .seconds(60)) { Page(parser: Parser()) }
+  let onClock = try await withDeadline(SuspendingClock.now + .seconds(60), clock: .suspending) {
+    Page(parser: Parser())
+  }
   let hedge = try await hedged(delay: .seconds(60)) { Page(parser: Parser()) }
   let pages = try await concurrentMap([1, 2], limit: 2) { _ in Page(parser: Parser()) }
-  let all = [timed, first, any, hedge] + pages
+  let all = [timed, first, any, inTime, onClock, hedge] + pages
   precondition(all.allSatisfy { $0.parser.count == 0 })
+
+  // A value that several callers share is sendable; what the operation captures is moved.
+  let names = RequestCoalescer<String, String>()
+  let reader = Parser()
+  let name = try await names.value(for: "a") {
+    reader.count += 1
+    return "a\(reader.count)"
+  }
+  precondition(name == "a1")
 }
 
 actor Library {
   private let parser = Parser()
+  private let counts = RequestCoalescer<Int, Int>()
 
   func policies() async throws -> Int {
     let page = try await retry(.fixed(attempts: 1)) {
@@ -56,11 +70,22 @@ actor Library {
       return page
     }
     try await withTimeout(.seconds(60)) { parser.count += 1 }
+    try await withDeadline(.now + .seconds(60)) {
+      assertIsolated()
+      parser.count += 1
+    }
+    let count = try await counts.value(for: 1) {
+      assertIsolated()
+      parser.count += 1
+      return parser.count
+    }
+    precondition(count == 5)
     _ = try await concurrentMap([1, 2], limit: 1) { number in
       assertIsolated()
       parser.count += number
     }
     _ = await firstToFinish({ parser.count += 1 }, { parser.count += 1 })
+    _ = try await firstToSucceed({ throw Refused() }, { parser.count += 1 })
     _ = try await hedged(delay: .seconds(60)) { parser.count += 1 }
     return limited.parser.count
   }
@@ -69,6 +94,7 @@ actor Library {
 @MainActor
 final class Reader {
   private let parser = Parser()
+  private let counts = RequestCoalescer<Int, Int>()
 
   func policies() async throws -> Int {
     let page = try await retry(.fixed(attempts: 1)) {
@@ -80,6 +106,23 @@ final class Reader {
       MainActor.assertIsolated()
       parser.count += 1
     }
+    try await withDeadline(.now + .seconds(60)) {
+      MainActor.assertIsolated()
+      parser.count += 1
+    }
+    let shared = try await counts.value(for: 1) {
+      MainActor.assertIsolated()
+      parser.count += 1
+      return parser.count
+    }
+    let first = try await firstToSucceed(
+      { () -> Page in throw Refused() },
+      {
+        MainActor.assertIsolated()
+        parser.count += 1
+        return Page(parser: Parser())
+      })
+    precondition(shared == 4 && first.parser !== parser)
     let count = await withResource(
       acquire: { parser }, release: { $0.count += 1 }
     ) { parser in parser.count }
@@ -91,5 +134,5 @@ func policiesWithoutSendable() async throws {
   try await policiesAnywhere()
   let library = try await Library().policies()
   let reader = try await Reader().policies()
-  precondition(library >= 7 && reader == 5)
+  precondition(library >= 10 && reader == 11)
 }
