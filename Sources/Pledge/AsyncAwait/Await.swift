@@ -168,19 +168,24 @@ extension Resolver {
   func settleWithTask(priority: TaskPriority? = nil, _ operation: AsyncOperation<Value>) {
     let isolation = operation.isolation
     let task = Task(priority: priority) {
-      _ = resolve(await operation.run(isolation: isolation).map { $0.value })
+      _ = settle(await operation.run(isolation: isolation).map { $0.value })
     }
     cancelling(task)
   }
 
-  /// Cancels `task`, which settles the promise, when the promise is cancelled.
-  func cancelling(_ task: Task<Void, Never>) {
-    let cell = cell
-    cell.onCancel {
-      // First the promise, because the task could end immediately, and with a value.
-      cell.reject(.cancellation(of: [.task(task)]))
-      task.cancel()
-      RemainingWork.note(.task(task))
+  /// Cancels `task`, which calls `settle(_:)`, when the promise is cancelled.
+  func cancelling(_ task: Task<Void, Never>) { cell.onCancel { RemainingWork.cancel(task) } }
+
+  /// Settles the promise with the result of its task, unless it is settled, or was cancelled: the
+  /// task can end while the thread that cancels it finds out what else that leaves.
+  ///
+  /// - Returns: Whether this call settled the promise.
+  @discardableResult
+  func settle(_ result: Result<Value, any Error>) -> Bool {
+    switch result {
+    case .success(let value): cell.fulfill(value, unlessCancelled: true)
+    case .failure(let error):
+      cell.reject(Rejection(error, origin: origin), unlessCancelled: true)
     }
   }
 }

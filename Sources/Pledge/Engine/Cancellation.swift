@@ -217,6 +217,12 @@ extension RemainingWork {
     ThreadState.current.pointee.remainingWork?.append(work)
   }
 
+  /// Cancels `task`, as a part of the current cancellation, which leaves it.
+  static func cancel(_ task: Task<Void, Never>) {
+    task.cancel()
+    note(.task(task))
+  }
+
   /// Calls `cancel` and returns the work that it leaves, which an enclosing call returns, too.
   static func collect(
     _ state: UnsafeMutablePointer<ThreadState> = ThreadState.current, _ cancel: () -> Void

@@ -67,10 +67,10 @@ extension Cell {
     return .failure(rejection.error)
   }
 
-  /// Fulfills this cell, unless it is already settled.
+  /// Fulfills this cell, unless it is already settled; see `claim(unlessCancelled:)`.
   @inlinable @discardableResult
-  final func fulfill<Value>(_ value: Value) -> Bool {
-    guard claim() else { return false }
+  final func fulfill<Value>(_ value: Value, unlessCancelled: Bool = false) -> Bool {
+    guard claim(unlessCancelled: unlessCancelled) else { return false }
     unsafeDowncast(self, to: Root<Value?>.self).value = value
     publish()
     return true
@@ -80,10 +80,12 @@ extension Cell {
   ///
   /// - Parameter source: The cell whose rejection it is, if there is one.
   @usableFromInline @discardableResult
-  final func reject(_ rejection: Rejection, of source: Cell? = nil) -> Bool {
+  final func reject(
+    _ rejection: Rejection, of source: Cell? = nil, unlessCancelled: Bool = false
+  ) -> Bool {
     // The thread that cancels this cell will reject it, and name the work that remains.
-    if rejection === Rejection.cancellation, source != nil, isCancelled { return false }
-    guard claim() else {
+    let isNameless = rejection === Rejection.cancellation && source != nil
+    guard claim(unlessCancelled: unlessCancelled || isNameless) else {
       // A late rejection is ignored, and must not be reported.
       rejection.markHandled()
       return false

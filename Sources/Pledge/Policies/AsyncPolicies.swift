@@ -67,7 +67,7 @@ func limited<Value>(
 private func start<Value>(_ operation: AsyncOperation<Value>) -> Promise<Moved<Value>> {
   let (promise, resolver) = Promise<Moved<Value>>.withResolvers()
   let isolation = operation.isolation
-  resolver.cancelling(Task { _ = resolver.resolve(await operation.run(isolation: isolation)) })
+  resolver.cancelling(Task { _ = resolver.settle(await operation.run(isolation: isolation)) })
   return promise
 }
 

@@ -159,11 +159,7 @@ final class CoalescerStore: Sendable {
     cell.onCancel { [self, unowned cell] in
       guard entry.noteCancellation(of: cell) else { return }
       remove(entry)
-      guard let task = entry.takeTask() else { return }
-      // First the promise, because the task could end immediately, and with a value.
-      cell.reject(.cancellation(of: [.task(task)]))
-      task.cancel()
-      RemainingWork.note(.task(task))
+      entry.takeTask().map(RemainingWork.cancel)
     }
   }
 
@@ -173,7 +169,7 @@ final class CoalescerStore: Sendable {
     let (continuation, isLast) = entry.leave()
     if isLast { remove(entry) }
     continuation?.resume(throwing: CancellationError())
-    if isLast { entry.takeTask()?.cancel() }
+    if isLast { entry.takeTask().map(RemainingWork.cancel) }
   }
 
   /// Starts the work of a new entry as a task.
@@ -217,14 +213,14 @@ final class CoalescerStore: Sendable {
     case .success(let value):
       end(entry, isFulfilled: true)
       let (lead, cell) = entry.end(with: Promise<Value>.value(value.value).cell)
-      if let cell { _ = cell.fulfill(value.value) }
+      if let cell { _ = cell.fulfill(value.value, unlessCancelled: true) }
       lead?.resume()
     case .failure(let error):
       end(entry, isFulfilled: false)
       // Silent, because the lead receives the error itself.
       let rejection = Rejection(error, origin: nil, isSilent: true)
       let (lead, cell) = entry.end(with: Root<Value?>(rejection: rejection))
-      cell?.reject(Rejection(error, origin: nil))
+      cell?.reject(Rejection(error, origin: nil), unlessCancelled: true)
       lead?.resume()
     }
   }

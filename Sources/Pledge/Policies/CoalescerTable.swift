@@ -178,9 +178,7 @@ class CoalescerEntry: @unchecked Sendable {
       if !state.hasEnded { state.task = .started(newTask) }
       return false
     }
-    guard wasCancelled else { return }
-    newTask.cancel()
-    RemainingWork.note(.task(newTask))
+    if wasCancelled { RemainingWork.cancel(newTask) }
   }
 
   /// Returns the task to cancel, if it has started.

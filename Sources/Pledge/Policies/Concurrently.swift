@@ -71,7 +71,7 @@ extension Promise {
           return try await transform(element) as T?
         } catch {
           // First the promise, because the other calls can ignore their cancellation.
-          resolver.reject(error)
+          resolver.settle(.failure(error))
           hasFailed.isNoted.store(true, ordering: .releasing)
           if cancellingRest { throw error }
           return nil

@@ -97,7 +97,7 @@ extension Promise {
     resolver.settleWithTask {
       // First the promise, because the other attempts can ignore their cancellation.
       try await hedgeWithTasks(
-        hedging, TimeSource(clock), first: { _ = resolver.fulfill($0.value) }
+        hedging, TimeSource(clock), first: { resolver.settle(.success($0.value)) }
       ) {
         try await operation()
       }

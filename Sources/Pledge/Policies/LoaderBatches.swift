@@ -88,9 +88,7 @@ final class LoaderBatches<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       return (request, rest.timer, rest.task)
     }
     withExtendedLifetime((request, timer)) {}
-    guard let task else { return }
-    task.cancel()
-    RemainingWork.note(.task(task))
+    task.map(RemainingWork.cancel)
   }
 
   // MARK: Batches
@@ -126,7 +124,7 @@ final class LoaderBatches<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       if !batch.hasEnded { batch.task = task }
       return batch.hasEnded
     }
-    if wasCancelled { task.cancel() }
+    if wasCancelled { RemainingWork.cancel(task) }
   }
 
   private func run(_ batch: Batch) async {

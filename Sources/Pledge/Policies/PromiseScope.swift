@@ -38,6 +38,13 @@ public final class PromiseScope: Sendable {
     /// The resolvers of the guarantees that the scope's work has ended.
     var ends: [GuaranteeResolver<Void>] = []
 
+    /// Adds work and returns its number.
+    mutating func add() -> Int {
+      defer { nextID += 1 }
+      work[nextID] = Work()
+      return nextID
+    }
+
     /// Returns the resolvers that the caller must call, if no work is left.
     mutating func takeEnds() -> [GuaranteeResolver<Void>] {
       work.isEmpty ? exchange(&ends, with: []) : []
@@ -99,9 +106,10 @@ public final class PromiseScope: Sendable {
   /// when its `onCancel` handlers have returned. From now on, work that is bound to the scope is
   /// rejected with ``PromiseError/scopeClosed``, and operations don't start.
   ///
-  /// The scope doesn't know about the losers of a race, what a task starts or awaits after it was
-  /// cancelled, and work that other code cancelled before an operator replaced the error. Bind the
-  /// inputs of a race, and a promise before its timeout:
+  /// The scope doesn't know about what a combinator leaves when it settles, which is the losers of a
+  /// race and the other inputs of an `all` that has failed; what a task starts or awaits after it was
+  /// cancelled; and work that other code cancelled before an operator replaced the error. Bind the
+  /// inputs of a combinator, and a promise before its timeout:
   ///
   /// ```swift
   /// let page = download(url).bound(to: scope).timeout(after: .seconds(5))
@@ -155,12 +163,11 @@ public final class PromiseScope: Sendable {
   }
 
   fileprivate func bind<T: Sendable>(_ id: Int, _ source: Cell) -> Promise<T> {
-    let settle: @Sendable ([RemainingWork]) -> Void = { [weak self] in self?.settle(id, $0) }
-    let bound = source.derive(T.self, .end, body: ErasedClosure(settle)) { handler, source in
-      let settle = handler.takeBody(as: (@Sendable ([RemainingWork]) -> Void).self)
-      settle(source.rejection?.remainingWork ?? [])
-      handler.copyResult(of: source, as: T.self)
-    }
+    let bound = source.derive(T.self, .copy) { $0.copyResult(of: $1, as: T.self) }
+    bound.attach(
+      Handler(.watchingObserver, of: bound, on: .inPlace, body: nil) { [weak self] _, bound in
+        self?.settle(id, bound.rejection?.remainingWork ?? [])
+      })
     let isCancelled = state.withLock { state in
       state.work[id]?.cancel = { bound.cancelWithoutNote() }
       return state.work[id]?.isCancelled ?? false
@@ -171,15 +178,18 @@ public final class PromiseScope: Sendable {
 
   /// Adds work that is about to start, and returns its number; nil if the scope is closed.
   fileprivate func add() -> Int? {
-    state.withLock { state in
-      if state.isClosed { return nil }
-      defer { state.nextID += 1 }
-      state.work[state.nextID] = Work()
-      return state.nextID
-    }
+    state.withLock { $0.isClosed ? nil : $0.add() }
   }
 
-  /// Records that a promise is about to settle, and leaves `work`.
+  /// Discards a promise that was bound after the scope was closed; the scope waits for what that leaves
+  /// if it still waits for other work, which can have started the promise.
+  fileprivate func discard(_ source: Cell) {
+    let id = state.withLock { $0.work.isEmpty ? nil : $0.add() }
+    let work = RemainingWork.collect { source.discard() }
+    if let id { endPart(of: id, after: work) }
+  }
+
+  /// Records that a promise has settled, and leaves `work`.
   private func settle(_ id: Int, _ work: [RemainingWork]) {
     let settled = state.withLock { state in
       let work = state.work[id]
@@ -246,7 +256,7 @@ extension Thenable {
   /// promise is rejected with ``PromiseError/scopeClosed``.
   public func bound(to scope: PromiseScope) -> Promise<Value> {
     guard let id = scope.add() else {
-      source.cell.discard()
+      scope.discard(source.cell)
       return .rejected(PromiseError.scopeClosed)
     }
     return scope.bind(id, source.cell)

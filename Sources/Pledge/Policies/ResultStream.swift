@@ -38,7 +38,7 @@ final class ResultStream<Input: Sendable, Output: Sendable>: Sendable {
   /// Cancels the workers, and ends the sequence, for readers that wait or read later, with `error`.
   func cancel(with error: (any Error)? = CancellationError()) {
     let (tasks, rest) = queue.withLock { $0.end(with: error) }
-    for task in tasks { task.cancel() }
+    tasks.forEach(RemainingWork.cancel)
     withExtendedLifetime(rest) {}
     change { _ in }
   }
@@ -59,7 +59,7 @@ final class ResultStream<Input: Sendable, Output: Sendable>: Sendable {
   private func start(_ worker: Int) {
     let task = Task { await work(worker) }
     let isCancelled = queue.withLock { $0.note(task, of: worker) }
-    if isCancelled { task.cancel() }
+    if isCancelled { RemainingWork.cancel(task) }
   }
 
   private func work(_ worker: Int) async {

@@ -73,9 +73,9 @@ extension Promise {
     let task = Task {
       do {
         let resource = try await acquire()
-        if !resolver.fulfill(resource) { await give(resource).cell.settlement().value }
+        if !resolver.settle(.success(resource)) { await give(resource).cell.settlement().value }
       } catch {
-        resolver.reject(error)
+        resolver.settle(.failure(error))
       }
     }
     resolver.cancelling(task)

@@ -1,0 +1,157 @@
+import Dispatch
+@_spi(DropIns) import Pledge
+import PledgeTesting
+import Testing
+
+/// What a scope waits for besides the tasks that it cancels itself: what these await, and what was
+/// bound too late.
+@Suite struct EndOfAwaitedWork {
+  /// How a task waits for the work of another one.
+  enum Await: CaseIterable {
+    case value, timeout, loader, coalescer, coalescerOfPromises, results, nested, limiter
+  }
+
+  enum Canceller: CaseIterable {
+    case scope, bound, boundThenScope, cancelAndFinish
+  }
+
+  /// Runs in a task of its own, and ends, ignoring cancellation, when `gate` settles.
+  private struct Stubborn {
+    let gate: Promise<Void>
+    let started: Resolver<Void>
+    let running = CallCounter()
+    let ended = CallCounter()
+
+    @Sendable func run() async -> Int {
+      running.call()
+      started.fulfill()
+      await Task.detached { [gate] in _ = await gate.result }.value
+      ended.call()
+      return 1
+    }
+  }
+
+  private func task(awaiting kind: Await, _ work: Stubborn) -> Promise<Int> {
+    let run = work.run
+    return switch kind {
+    case .value: Promise { try await Promise { await run() }.value }
+    case .timeout: Promise { try await withTimeout(.seconds(3600)) { await run() } }
+    case .loader:
+      Promise {
+        try await DataLoader<Int, Int>(delay: .zero) { _ in [1: .success(await run())] }.value(for: 1)
+      }
+    case .coalescer:
+      Promise { try await RequestCoalescer<Int, Int>().value(for: 1) { await run() } }
+    case .coalescerOfPromises:
+      Promise {
+        try await RequestCoalescer<Int, Int>().promise(for: 1) { Promise { await run() } }.value
+      }
+    case .results:
+      Promise {
+        for try await (_, result) in results(of: [1], limit: 1, { _ in await run() }) {
+          return try result.get()
+        }
+        return 0
+      }
+    case .nested:
+      Promise { try await Promise { try await Promise { await run() }.value }.value }
+    case .limiter: Promise { try await Limiter(1).run { await run() }.value }
+    }
+  }
+
+  @Test(arguments: Await.allCases, Canceller.allCases)
+  func taskThatAwaits_isWaitedForWithWhatItAwaits(
+    _ kind: Await, _ canceller: Canceller
+  ) async throws {
+    let scope = PromiseScope()
+    let (gate, open) = Promise<Void>.withResolvers()
+    let (started, start) = Promise<Void>.withResolvers()
+    let work = Stubborn(gate: gate, started: start)
+    let bound = task(awaiting: kind, work).bound(to: scope)
+    try await expectFulfillment(of: started)
+    let end: Guarantee<Void>
+    switch canceller {
+    case .scope: end = scope.close()
+    case .bound:
+      bound.cancel()
+      end = scope.close()
+    case .boundThenScope:
+      bound.cancel()
+      try await expectCancellation(of: bound)
+      end = scope.close()
+    case .cancelAndFinish: end = bound.cancelAndFinish()
+    }
+    let endsSeen = Recorder<Int>()
+    let seen = end.map(on: .immediate) { endsSeen.record(work.ended.count) }
+    try await expectCancellation(of: bound)
+    #expect(end.isPending)
+    open.fulfill()
+    try await expectFulfillment(of: seen.promise)
+    #expect(work.running.count == 1)
+    #expect(endsSeen.events == [1])
+  }
+
+  @Test func taskThatEndsWithAValueWhileItIsCancelled_leavesItsPromiseCancelled() async throws {
+    let (ended, end) = Promise<Void>.withResolvers()
+    let (started, start) = Promise<Void>.withResolvers()
+    let promise = Promise<Int> {
+      await withTaskCancellationHandler {
+        await withUnsafeContinuation { continuation in
+          start.fulfill()
+          Self.continuation.withLock { $0 = continuation }
+        }
+      } onCancel: {
+        // The task ends before this returns.
+        Self.continuation.withLock { $0.take() }?.resume()
+      }
+      end.fulfill()
+      return 1
+    }
+    try await expectFulfillment(of: started)
+    promise.cancel()
+    try await expectCancellation(of: promise)
+    try await expectFulfillment(of: ended)
+  }
+
+  private static let continuation = Mutex<UnsafeContinuation<Void, Never>?>(nil)
+
+  @Test func boundPromise_hasSettled_whenTheScopeHasEnded() async throws {
+    let scope = PromiseScope()
+    let (gate, open) = Promise<Void>.withResolvers()
+    let (started, start) = Promise<Void>.withResolvers()
+    let queue = DispatchQueue(label: "work")
+    let bound = Promise.value(1).map(on: queue) { value in
+      start.fulfill()
+      try gate.wait()
+      return value
+    }.bound(to: scope)
+    try await expectFulfillment(of: started)
+    let isPending = scope.close().map(on: .immediate) { bound.isPending }
+    open.fulfill()
+    try await expectFulfillment(of: isPending.promise, with: false)
+  }
+
+  @Test func promiseThatAHandlerBindsWhileTheScopeCloses_isWaitedFor() async throws {
+    let scope = PromiseScope()
+    let (gate, open) = Promise<Void>.withResolvers()
+    let (started, start) = Promise<Void>.withResolvers()
+    let work = Stubborn(gate: gate, started: start)
+    let inner = Recorder<Promise<Int>>()
+    Promise<Int>.never.recover(on: .immediate) { _ in
+      let promise = Promise { await work.run() }
+      inner.record(promise.bound(to: scope))
+      return inner.events[0]
+    }.bound(to: scope).ignoreErrors()
+    let end = scope.close()
+    try await expectFulfillment(of: started)
+    try await expectRejection(of: inner.events[0], with: PromiseError.scopeClosed)
+    #expect(end.isPending)
+    open.fulfill()
+    try await expectFulfillment(of: end.promise)
+    #expect(work.ended.count == 1)
+    // Nothing is waited for afterwards.
+    try await expectRejection(
+      of: Promise<Int>.never.bound(to: scope), with: PromiseError.scopeClosed)
+    #expect(scope.pendingCount == 0)
+  }
+}
