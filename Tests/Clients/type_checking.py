@@ -1,18 +1,21 @@
-"""Measures how long the compiler takes to type-check chains, with its own option.
+"""Counts the steps that the compiler takes to type-check chains, with its own statistics.
 
 Usage: python3 type_checking.py <folder of Pledge.swiftmodule>
 
-Each chain is one expression. Beside it the same steps are measured as hand-written `async` code, in
-the same run of the compiler, so that the limits do not depend on the machine: a chain may take
-`LIMIT` times as long as those.
+Each chain is one expression. A step is a scope of the constraint solver, which tries one choice, such
+as an overload, in it: a number that is the same on every machine, unlike the time. Beside it are the
+steps for the same work as hand-written `async` code.
 """
+import glob
+import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
 
-LIMIT = 10
+# The steps that an operator may take. An expression that the compiler can't solve operator by
+# operator takes a number that doubles with each.
+LIMIT = 20
 
 HEADER = """import Pledge
 
@@ -86,36 +89,43 @@ CHAINS = {
     "map on the main actor, 40": [ON_MAIN] * 40,
 }
 
+
+def count(folder, declaration):
+    """Returns the number of scopes in which the compiler type-checks a function."""
+    with tempfile.TemporaryDirectory() as temporary:
+        path = os.path.join(temporary, "Chain.swift")
+        with open(path, "w") as file:
+            file.write(HEADER + declaration)
+        run = subprocess.run(
+            ["swiftc", "-frontend", "-typecheck", "-swift-version", "6", "-I", folder,
+             "-stats-output-dir", temporary, "-primary-file", path],
+            capture_output=True, text=True, timeout=60)
+        if run.returncode:
+            raise RuntimeError(run.stderr[-300:])
+        with open(glob.glob(os.path.join(temporary, "*.json"))[0]) as file:
+            return json.load(file)["Sema.NumConstraintScopes"]
+
+
 failures = 0
-print(f"{'chain':34} {'Pledge':>10} {'async':>10}")
+others = count(sys.argv[1], "")
+print(f"{'Steps for':34} {'Pledge':>10} {'async':>10}")
 for name, steps in CHAINS.items():
     chain = "".join("\n    " + step[0] for step in steps)
     lines = ["let value0 = 1"]
     for index, step in enumerate(steps):
         lines.append(step[1].replace("@", f"value{index + 1}").replace("#", f"value{index}"))
-    source = (HEADER
-              + f"\nfunc chain() -> Promise<Int> {{\n  Promise.value(1){chain}\n}}\n"
-              + "\nfunc handWritten() async throws -> Int {\n  " + "\n  ".join(lines)
-              + f"\n  return value{len(steps)}\n}}\n")
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "Chain.swift")
-        with open(path, "w") as file:
-            file.write(source)
-        try:
-            output = subprocess.run(
-                ["swiftc", "-frontend", "-typecheck", "-swift-version", "6", "-I", sys.argv[1],
-                 "-debug-time-function-bodies", "-primary-file", path],
-                capture_output=True, text=True, timeout=60).stderr
-        except subprocess.TimeoutExpired:
-            output = "error: no end"
-    times = dict((n, float(ms)) for ms, n in re.findall(r"^([\d.]+)ms\t.*\.(chain|handWritten)\(", output, re.M))
-    errors = re.findall(r"^.*error: .*$", output, re.M)
-    if errors or len(times) != 2:
+    try:
+        pledge = count(
+            sys.argv[1], f"\nfunc chain() -> Promise<Int> {{\n  Promise.value(1){chain}\n}}\n")
+        by_hand = count(
+            sys.argv[1], "\nfunc handWritten() async throws -> Int {\n  " + "\n  ".join(lines)
+            + f"\n  return value{len(steps)}\n}}\n")
+    except (RuntimeError, subprocess.TimeoutExpired) as error:
         failures += 1
-        print(f"error: {name}: {errors[:1] or output[-300:]}", file=sys.stderr)
+        print(f"error: {name}: {error}", file=sys.stderr)
         continue
-    print(f"{name:34} {times['chain']:7.1f} ms {times['handWritten']:7.1f} ms")
-    if times["chain"] > LIMIT * times["handWritten"]:
+    print(f"{name:34} {pledge - others:10} {by_hand - others:10}")
+    if pledge - others > LIMIT * len(steps):
         failures += 1
-        print(f"error: {name} takes more than {LIMIT} times as long as async code", file=sys.stderr)
+        print(f"error: {name} takes more than {LIMIT} steps for each operator", file=sys.stderr)
 sys.exit(1 if failures else 0)

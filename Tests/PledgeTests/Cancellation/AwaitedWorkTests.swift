@@ -137,7 +137,7 @@ import Testing
     let (started, start) = Promise<Void>.withResolvers()
     let work = Stubborn(gate: gate, started: start)
     let inner = Recorder<Promise<Int>>()
-    Promise<Int>.never.recover(on: .immediate) { _ in
+    Promise<Int>.never.recover(on: .global) { _ in
       let promise = Promise { await work.run() }
       inner.record(promise.bound(to: scope))
       return inner.events[0]
