@@ -1,21 +1,63 @@
-/// The promises that a bounded `all` has started, and their values so far.
+/// The promises that a bounded `all` has started.
 ///
-/// `@unchecked Sendable`: `values` is guarded by the lock of `state` until the work is complete;
-/// after that, it doesn't change.
+/// It isn't generic: in the methods of a generic type, each step looks up the metadata of its types.
+/// Its closures know the type of the values, and are specialized in the caller.
 @usableFromInline
-final class ConcurrentWork<T: Sendable>: @unchecked Sendable {
-  @usableFromInline let result: Promise<[T]>
-  private let resolver: Resolver<[T]>
-  private let cancelsRest: Bool
-  private let state = Mutex(ConcurrentState())
-  @exclusivity(unchecked) private var values: [T?] = []
+final class ConcurrentWork: Sendable {
+  private struct State {
+    /// The number of promises so far.
+    var count = 0
+    /// The observers of the pending promises, by index; nil until one is attached.
+    var pending: [Int: Handler?] = [:]
+    var isClosed = false
+    var isOver = false
+    var room: (limit: Int, resolver: Resolver<Void>)?
+    /// The promise of the loop that takes the elements.
+    var feeding: Promise<Void>?
 
+    /// Ends the work and returns what the caller must settle, cancel, or remove; nil if it was over.
+    mutating func end() -> Rest? {
+      if isOver { return nil }
+      defer {
+        isOver = true
+        room = nil
+        pending = [:]
+        feeding = nil
+      }
+      return Rest(room: room?.resolver, pending: pending, feeding: feeding)
+    }
+
+    /// What remains when the work ends.
+    struct Rest {
+      let room: Resolver<Void>?
+      let pending: [Int: Handler?]
+      let feeding: Promise<Void>?
+    }
+  }
+
+  private let result: Cell
+  private let cancelsRest: Bool
+  private let keep: @Sendable (Cell?, Int) -> Void
+  private let succeed: @Sendable () -> Void
+  private let state = Mutex(State())
+
+  /// Creates work that settles `result`.
+  ///
+  /// - Parameters:
+  ///   - keep: Stores the value of a fulfilled cell at an index, or makes room for it if the cell is
+  ///     nil. It is called under the lock.
+  ///   - succeed: Fulfills `result` with the stored values, which don't change anymore.
   @usableFromInline
-  init(cancelsRest: Bool) {
+  init(
+    _ result: Cell, cancelsRest: Bool, keep: @escaping @Sendable (Cell?, Int) -> Void,
+    succeed: @escaping @Sendable () -> Void
+  ) {
+    self.result = result
     self.cancelsRest = cancelsRest
-    (result, resolver) = Promise<[T]>.withResolvers()
-    result.cell.onCancel(producer: .inputs { [self] in pendingInputs }) { [weak self] in
-      self?.end(cancelling: true) { _ in }
+    self.keep = keep
+    self.succeed = succeed
+    result.onCancel(producer: .inputs { [self] in pendingInputs }) { [weak self] in
+      self?.end(cancelling: true) {}
     }
   }
 
@@ -43,28 +85,27 @@ final class ConcurrentWork<T: Sendable>: @unchecked Sendable {
     state.withLock { !$0.isOver && $0.pending.count < limit }
   }
 
-  /// Observes a promise, or cancels it if the work is over and it has no consumer.
+  /// Observes the cell of a promise, or cancels it if the work is over and it has no consumer.
   @usableFromInline
-  func add(_ promise: Promise<T>) {
-    if !Instrumentation.isTracing, promise.cell.isSettled, !promise.cell.isRejected {
-      // No observer is needed, and nothing can wait for room that this promise would make.
-      let value: T = promise.cell.value(as: T.self)
-      return state.withLock { state in if !state.isOver { values.append(value) } }
-    }
+  func add(_ cell: Cell) {
+    // No observer is needed, and nothing can wait for room that this promise would make.
+    let hasValue = !Instrumentation.isTracing && cell.isSettled && !cell.isRejected
     let index: Int? = state.withLock { state in
       if state.isOver { return nil }
-      let index = values.count
-      values.append(nil)
-      state.pending[index] = .some(nil)
+      let index = state.count
+      keep(hasValue ? cell : nil, index)
+      state.count += 1
+      if !hasValue { state.pending[index] = .some(nil) }
       return index
     }
-    guard let index else { return promise.cell.discard() }
-    let observer = Handler(.observer, of: promise.cell, on: .inPlace, body: nil) {
-      [self] _, source in receive(from: source, index: index)
+    if hasValue { return }
+    guard let index else { return cell.discard() }
+    let observer = Handler(.observer, of: cell, on: .inPlace, body: nil) { [self] _, source in
+      receive(from: source, index: index)
     }
-    if Instrumentation.isTracing { observer.noteObserving(for: result.cell) }
+    if Instrumentation.isTracing { observer.noteObserving(for: result) }
     // Attached first, because an observer can be removed only after it is attached.
-    promise.cell.attach(observer)
+    cell.attach(observer)
     let isOver = state.withLock { state in
       if state.pending.keys.contains(index) { state.pending[index] = observer }
       return state.isOver
@@ -90,16 +131,20 @@ final class ConcurrentWork<T: Sendable>: @unchecked Sendable {
   }
 
   @usableFromInline
-  func fail(_ error: any Error) { end(cancelling: cancelsRest) { $0.reject(error) } }
+  func fail(_ error: any Error) { fail(Rejection(error, origin: nil)) }
+
+  private func fail(_ rejection: Rejection) {
+    end(cancelling: cancelsRest) { result.reject(rejection) }
+  }
 
   /// Receives the result of a promise that has settled.
   private func receive(from cell: Cell, index: Int) {
     if let rejection = cell.rejection {
       rejection.markHandled()
-      return rejection.isAbandonment ? abandon() : fail(rejection.error)
+      return rejection.isAbandonment ? abandon() : fail(rejection.passedOn())
     }
     let room: Resolver<Void>? = state.withLock { state in
-      values[index] = cell.value(as: T.self)
+      keep(cell, index)
       state.pending[index] = nil
       guard let room = state.room, state.pending.count < room.limit else { return nil }
       state.room = nil
@@ -117,22 +162,22 @@ final class ConcurrentWork<T: Sendable>: @unchecked Sendable {
       return (true, exchange(&state.feeding, with: nil))
     }
     // Nothing is added or received anymore.
-    if isComplete { resolver.fulfill(values.compactMap { $0 }) }
+    if isComplete { succeed() }
     withExtendedLifetime(feeding) {}
   }
 
   /// Abandons the result, because one of the values will never arrive.
   private func abandon() {
     guard let rest = state.withLock({ $0.end() }) else { return }
-    resolver.abandon()
+    result.abandon()
     rest.room?.abandon()
     rest.feeding?.cancel()
   }
 
   /// Ends the work: first, `settle` settles the result, unless its cancellation does.
-  private func end(cancelling: Bool, _ settle: (Resolver<[T]>) -> Void) {
+  private func end(cancelling: Bool, _ settle: () -> Void) {
     guard let rest = state.withLock({ $0.end() }) else { return }
-    settle(resolver)
+    settle()
     rest.room?.reject(CancellationError())
     rest.feeding?.cancel()
     guard cancelling else { return }
@@ -142,35 +187,21 @@ final class ConcurrentWork<T: Sendable>: @unchecked Sendable {
   }
 }
 
-/// The state of a bounded `all`, except for the values.
+/// The values of a bounded `all` so far.
 ///
-/// This isn't generic, because in the methods of a generic type, each access to a generic state
-/// looks up the metadata of all its parts.
-private struct ConcurrentState {
-  /// The observers of the pending promises, by index; nil until one is attached.
-  var pending: [Int: Handler?] = [:]
-  var isClosed = false
-  var isOver = false
-  var room: (limit: Int, resolver: Resolver<Void>)?
-  /// The promise of the loop that takes the elements.
-  var feeding: Promise<Void>?
+/// `@unchecked Sendable`: `values` is guarded by the lock of the work until that is complete; after
+/// that, it doesn't change.
+@usableFromInline
+final class ConcurrentValues<T: Sendable>: @unchecked Sendable {
+  @exclusivity(unchecked) @usableFromInline var values: [T?] = []
 
-  /// Ends the work and returns what the caller must settle, cancel, or remove; nil if it was over.
-  mutating func end() -> Rest? {
-    if isOver { return nil }
-    defer {
-      isOver = true
-      room = nil
-      pending = [:]
-      feeding = nil
-    }
-    return Rest(room: room?.resolver, pending: pending, feeding: feeding)
+  @inlinable init() {}
+
+  @inlinable
+  func keep(_ cell: Cell?, at index: Int) {
+    let value: T? = if let cell { cell.value(as: T.self) } else { nil }
+    if index == values.count { values.append(value) } else { values[index] = value }
   }
 
-  /// What remains when the work ends.
-  struct Rest {
-    let room: Resolver<Void>?
-    let pending: [Int: Handler?]
-    let feeding: Promise<Void>?
-  }
+  @inlinable var all: [T] { values.map { $0.unsafelyUnwrapped } }
 }

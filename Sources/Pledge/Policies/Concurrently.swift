@@ -101,11 +101,11 @@ extension Promise {
   ) -> Promise<[T]> where Value == [T], S.Element: Sendable {
     guard limit >= 1 else { return badLimit(limit) }
     let kept = transform.kept()
-    let work = ConcurrentWork<T>(cancelsRest: cancellingRest)
+    let (work, result) = startWork(of: T.self, cancellingRest)
     let feeding = Promise<Void> {
       for try await element in elements {
         let start: @Sendable (()) throws -> Void = { _ in
-          work.add(Promise<T>.attempted { try kept.closure(element) })
+          work.add(Promise<T>.attempted { try kept.closure(element) }.cell)
         }
         try await Promise<Void>.value(()).mapped(Placed(start, at: kept.target)).value
         try await work.room(below: limit).value
@@ -114,7 +114,7 @@ extension Promise {
     }
     _ = feeding.caught(.inPlace(ErrorAction { work.fail($0) }))
     work.stopAtEnd(feeding)
-    return work.result
+    return result
   }
 
   /// Calls `transform` for each of `elements` as they arrive, with at most `limit` guarantees, or
@@ -134,6 +134,19 @@ extension Promise {
       Placed(transform).map { transform in { try transform($0).source } })
   }
 
+  /// Returns the work of a bounded `all`, and the promise for its values.
+  @inlinable
+  static func startWork<T: Sendable>(
+    of type: T.Type, _ cancellingRest: Bool
+  ) -> (ConcurrentWork, Promise<[T]>) where Value == [T] {
+    let (result, resolver) = withResolvers()
+    let values = ConcurrentValues<T>()
+    let work = ConcurrentWork(
+      result.cell, cancelsRest: cancellingRest, keep: { values.keep($0, at: $1) },
+      succeed: { resolver.fulfill(values.all) })
+    return (work, result)
+  }
+
   @usableFromInline
   static func badLimit<T>(_ limit: Int) -> Promise<[T]> where Value == [T] {
     .rejected(
@@ -146,7 +159,7 @@ extension Promise {
     _ transform: Placed<@Sendable (S.Element) throws -> Promise<T>>
   ) -> Promise<[T]> where Value == [T] {
     guard limit >= 1 else { return badLimit(limit) }
-    let work = ConcurrentWork<T>(cancelsRest: cancellingRest)
+    let (work, result) = startWork(of: T.self, cancellingRest)
     let iterator = SerialIterator(elements.makeIterator())
     let isInPlace = transform.target.object == nil
     // One turn on the executor per element: take it, start it, and return when there is room. In
@@ -160,7 +173,7 @@ extension Promise {
                 work.close()
                 return .value(())
               }
-              work.add(Promise<T>.attempted { try transform(element) })
+              work.add(Promise<T>.attempted { try transform(element) }.cell)
             } while isInPlace && work.hasRoom(below: limit)
             return startNext()
           }
@@ -169,7 +182,7 @@ extension Promise {
     let feeding = startNext()
     _ = feeding.caught(.inPlace(ErrorAction { work.fail($0) }))
     work.stopAtEnd(feeding)
-    return work.result
+    return result
   }
 }
 

@@ -22,7 +22,7 @@ import Testing
   }
 }
 
-/// What becomes of a call.
+/// The result of a call.
 enum Outcome: Equatable {
   /// Its operation runs as with the nearest number in the range.
   case runs(Int = 1)
@@ -43,7 +43,7 @@ enum Outcome: Equatable {
   }
 }
 
-/// A call with a number or a time outside its range, and what must become of it.
+/// A call with a number or a time outside its range, and the result that it must have.
 struct BadInput: Sendable, CustomTestStringConvertible {
   let testDescription: String
   let outcome: Outcome
