@@ -38,7 +38,8 @@ import Testing
     case .timeout: Promise { try await withTimeout(.seconds(3600)) { await run() } }
     case .loader:
       Promise {
-        try await DataLoader<Int, Int>(delay: .zero) { _ in [1: .success(await run())] }.value(for: 1)
+        try await DataLoader<Int, Int>(delay: .zero) { _ in [1: .success(await run())] }.value(
+          for: 1)
       }
     case .coalescer:
       Promise { try await RequestCoalescer<Int, Int>().value(for: 1) { await run() } }
