@@ -135,7 +135,9 @@ let package = Package(
         openCombine, logging, tracing, metrics, lifecycle,
         product("NIOEmbedded", "swift-nio", "NIO"),
         product("ServiceLifecycleTestKit", "swift-service-lifecycle", "ServiceLifecycle"),
-      ] + integrationModules + nio),
+      ] + integrationModules + nio,
+      // The examples of the documents must compile for users.
+      packageAccess: false),
   ]
     + integrations.map { name, dependencies in
       .target(

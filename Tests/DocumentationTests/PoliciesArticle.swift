@@ -153,10 +153,21 @@ func firstGoodPage(of mirrors: [String]) async -> Page? {
   return nil
 }
 
+private struct Refusal: Error {}
+
 @Suite struct PoliciesArticle {
-  @Test func theRetryPolicies_areAsWritten() {
+  @Test func theRetryPolicies_areAsWritten() async {
     #expect(deadlines().attemptTimeout == .seconds(5) && deadlines().deadline == .seconds(30))
-    #expect(budgets().budget?.remaining == 10)
+    // Ten retries for two each, of seven calls that fail.
+    let policy = budgets()
+    var attempts = 0
+    for _ in 0..<7 {
+      try? await retry(policy) {
+        attempts += 1
+        throw Refusal()
+      }
+    }
+    #expect(attempts == 7 + 10)
   }
 
   @Test func coalescers_areAsWritten() {

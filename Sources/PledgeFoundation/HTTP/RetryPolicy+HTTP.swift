@@ -28,7 +28,6 @@ extension RetryPolicy {
   /// | `POSIXError` | connections that were refused, reset, or aborted, and unreachable networks |
   /// | `TimeoutError` | always |
   /// | `AggregateError` | if one of its errors is |
-  /// | `RetryError` | if its last error is |
   ///
   /// Other errors aren't transient. For example, a request that the server refuses with 404, or a
   /// file that can't be written, fails again.
@@ -78,8 +77,7 @@ extension RetryPolicy {
   /// Returns this policy with the delays that the server requests in
   /// ``HTTPStatusError/retryAfter``.
   ///
-  /// For an `AggregateError`, the shortest delay that any server requested counts; for a
-  /// `RetryError`, the delay of the last error.
+  /// For an `AggregateError`, the shortest delay that any server requested counts.
   ///
   /// - Parameter limit: The longest delay that a server can request; longer ones are reduced to it.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
