@@ -84,8 +84,8 @@ extension Cell {
     _ rejection: Rejection, of source: Cell? = nil, unlessCancelled: Bool = false
   ) -> Bool {
     // The thread that cancels this cell will reject it, and name the work that remains.
-    let isNameless = rejection === Rejection.cancellation && source != nil
-    guard claim(unlessCancelled: unlessCancelled || isNameless) else {
+    if rejection === Rejection.cancellation, source != nil, isCancelled { return false }
+    guard claim(unlessCancelled: unlessCancelled) else {
       // A late rejection is ignored, and must not be reported.
       rejection.markHandled()
       return false
