@@ -14,6 +14,7 @@ public struct Downloader: Sendable {
     let request: Request
     let storage: any Storage
     let options: Options
+    let network: any PromiseExecutor
     let disk: any PromiseExecutor
     let time: Time
     let stalls: StallWatch
@@ -22,7 +23,8 @@ public struct Downloader: Sendable {
 
     init(
       transport: any Transport, storage: any Storage, options: Options,
-      disk: any PromiseExecutor, time: Time, report: @escaping @Sendable (Event) -> Void
+      network: any PromiseExecutor, disk: any PromiseExecutor, time: Time,
+      report: @escaping @Sendable (Event) -> Void
     ) {
       stalls = StallWatch(limit: options.stall, time: time)
       request = Request(
@@ -30,6 +32,7 @@ public struct Downloader: Sendable {
         hosts: HostLimits(options.connectionsPerHost))
       self.storage = storage
       self.options = options
+      self.network = network
       self.disk = disk
       self.time = time
       self.report = report
@@ -51,23 +54,26 @@ public struct Downloader: Sendable {
   /// Creates a downloader.
   ///
   /// - Parameters:
+  ///   - network: The executor on which each download starts. If responses arrive on an event loop,
+  ///     use that loop: it then handles all responses that have arrived before it sends the next
+  ///     requests, and the server receives those together.
   ///   - disk: The executor for slow file operations, such as computing checksums.
   ///   - report: A closure that is called with each event, on any thread.
   public init(
     transport: any Transport, storage: any Storage, options: Options = Options(),
-    disk: any PromiseExecutor = .global, time: Time = .real,
-    report: @escaping @Sendable (Event) -> Void = { _ in }
+    network: any PromiseExecutor = .immediate, disk: any PromiseExecutor = .global,
+    time: Time = .real, report: @escaping @Sendable (Event) -> Void = { _ in }
   ) {
     shared = Shared(
-      transport: transport, storage: storage, options: options, disk: disk, time: time,
-      report: report)
+      transport: transport, storage: storage, options: options, network: network, disk: disk,
+      time: time, report: report)
   }
 
   /// Downloads all files, a limited number at the same time.
   ///
   /// The promise is fulfilled even if some of them fail.
   public func downloadAll(_ files: [Download]) -> Promise<[Outcome]> {
-    Promise.all(on: .immediate, files, concurrently: options.concurrency) { file in
+    Promise.all(on: shared.network, files, concurrently: options.concurrency) { file in
       outcome(of: file)
     }
   }
@@ -154,7 +160,6 @@ public struct Downloader: Sendable {
   func complete(_ copy: Copy) -> Promise<Void> {
     let claims = copy.claims
     guard !claims.isEmpty else { return verify(copy) }
-    report(.started(copy.file, copy.resume))
     let arrival =
       options.split == 1 && claims.count == 1
       ? inOnePiece(copy) : inSegments(copy)

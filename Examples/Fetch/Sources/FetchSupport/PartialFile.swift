@@ -36,6 +36,8 @@ public final class PartialFile: Sendable {
   }
 
   private let finalPath: String
+  /// Whether there was a file with the final name at first.
+  private let isReplacing: Bool
   private let state: Mutex<State>
 
   /// Looks for what an earlier run left; only reads.
@@ -46,7 +48,8 @@ public final class PartialFile: Sendable {
   public init(for name: String, in folder: String) throws(FileFailure) {
     finalPath = folder + name
     var existing = stat()
-    guard lstat(finalPath, &existing) != 0 || existing.st_mode & S_IFMT != S_IFDIR else {
+    isReplacing = lstat(finalPath, &existing) == 0
+    guard !isReplacing || existing.st_mode & S_IFMT != S_IFDIR else {
       throw FileFailure(.open, finalPath, EISDIR)
     }
     let (path, leftover, hasRecord) = try Self.find(finalPath)
@@ -157,7 +160,8 @@ public final class PartialFile: Sendable {
     let failure = state.withLock { state -> FileFailure? in
       guard state.descriptor >= 0 else { return FileFailure(.rename, state.path, EBADF) }
       var existing = stat()
-      if lstat(finalPath, &existing) == 0 {
+      // Neither matters for a new file that may be replaced.
+      if isReplacing || !replacing, lstat(finalPath, &existing) == 0 {
         guard replacing else { return FileFailure(.rename, state.path, EEXIST) }
         if existing.st_mode & S_IFMT == S_IFREG {
           _ = fchmod(state.descriptor, existing.st_mode & 0o7777)
