@@ -152,8 +152,9 @@ public final class PartialFile: Sendable {
 
   /// Renames the file to its final name.
   ///
-  /// The permissions of a file that is replaced are kept. If this method fails, the partial file
-  /// still exists and can be committed again or closed.
+  /// The permissions of a file that is replaced are kept if it already existed when this object was
+  /// created. If this method fails, the partial file still exists and can be committed again or
+  /// closed.
   ///
   /// - Parameter replacing: Whether a file with the final name is replaced; otherwise, it is an error.
   public func commit(replacing: Bool = true) throws(FileFailure) {
