@@ -41,7 +41,7 @@ integrations: ## Test the integrations, Fetch, Gateway, and Workers with the rea
 	swift test --package-path Examples/Fetch
 	swift test --package-path Examples/Gateway
 	Examples/Workers/server run swift test --package-path Examples/Workers
-	Migrate/check-plugin
+	Migrate/check-fixtures --plugin
 	swift run -c release --package-path Benchmarks bench self-test
 
 api: ## Compare the public API with the baseline

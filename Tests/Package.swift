@@ -73,6 +73,39 @@ let clients: [Target] = [
   client("MainActorSwift5UpcomingClient", .v5, [onMainActor, inference] + upcoming),
 ]
 
+// The explorer compiles its own copy of the library, `Explorer/Sources/Pledge`, which `Explorer/prepare`
+// creates. Two modules of one name can't be in one build, so with EXPLORER in the environment, which
+// `Explorer/check` sets, this package consists of the explorer alone.
+//
+// With `EXPLORER=thread`, ThreadSanitizer instruments the library, its platform layer, and the
+// programs only. It must not see the scheduler, because an order that only the baton imposes isn't an
+// order in the library.
+let exploring = Context.environment["EXPLORER"]
+let instrumentation = exploring == "thread" ? ["-sanitize=thread"] : []
+let explored: [SwiftSetting] = [.unsafeFlags(instrumentation)]
+let scheduler: [SwiftSetting] = [
+  .unsafeFlags(["-Ounchecked", "-enforce-exclusivity=unchecked"], .when(configuration: .release))
+]
+
+/// Returns a module of the explorer.
+func explorer(
+  _ name: String, _ dependencies: [Target.Dependency] = [], _ settings: [SwiftSetting] = []
+) -> Target {
+  .target(
+    name: name, dependencies: dependencies, path: "Explorer/Sources/\(name)",
+    swiftSettings: settings)
+}
+let explorerTargets: [Target] = [
+  explorer("CExplorer"),
+  explorer("Exploration", ["CExplorer"], scheduler),
+  explorer("VirtualPlatform", ["Exploration"], explored),
+  explorer("Pledge", ["VirtualPlatform", "CExplorer"], explored),
+  .executableTarget(
+    name: "explore", dependencies: ["Pledge", "VirtualPlatform", "Exploration", "CExplorer"],
+    path: "Explorer/Sources/explore", swiftSettings: explored,
+    linkerSettings: [.unsafeFlags(instrumentation)]),
+]
+
 let package = Package(
   name: "Tests",
   platforms: [.macOS(.v15)],
@@ -89,3 +122,8 @@ let package = Package(
   targets: stress + linking + clients,
   swiftLanguageModes: [.v6]
 )
+if exploring != nil {
+  package.products = []
+  package.dependencies = []
+  package.targets = explorerTargets
+}

@@ -178,9 +178,9 @@ extension Resolver {
     let cell = cell
     cell.onCancel {
       // First the promise, because the task could end immediately, and with a value.
-      cell.reject(.cancellation(of: [task]))
+      cell.reject(.cancellation(of: [.task(task)]))
       task.cancel()
-      CancelledTasks.note(task)
+      RemainingWork.note(.task(task))
     }
   }
 }

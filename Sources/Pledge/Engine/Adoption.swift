@@ -46,8 +46,10 @@ extension Handler {
       if inner.isRejected { inner.noteConsumerOfRejection() }
       return false
     }
-    if inner.forgo() { inner.cancel() }
-    fail(.cancellation)
+    let isUnneeded = inner.forgo()
+    if isUnneeded { inner.cancel() }
+    let isRemaining = (isUnneeded || inner.isSettled) && !inner.hasEnded
+    fail(.cancellation(of: isRemaining ? [.promise(inner)] : []))
     return true
   }
 

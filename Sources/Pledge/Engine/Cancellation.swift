@@ -5,7 +5,13 @@
 extension Cell {
   /// Requests cancellation of this promise's producer.
   @usableFromInline
-  final func cancel() { continueCancelling(requestCancellation()) }
+  final func cancel() {
+    cancelWithoutNote()
+    noteRemaining()
+  }
+
+  /// Like `cancel()`, for code that waits for this promise in any case.
+  final func cancelWithoutNote() { continueCancelling(requestCancellation()) }
 
   /// Continues a cancellation that has marked this cell.
   ///
@@ -33,7 +39,13 @@ extension Cell {
         let isCycle = wasMarked && cell === adopter
         guard !handler.isUncancellable, !isCycle, let next = source.cancel(ifOnly: handler) else {
           // A marked cell keeps waiting if its source has another consumer only since then.
-          if !wasMarked || isCycle { handler.leave(.cancelled) }
+          if wasMarked, !isCycle { return }
+          guard handler.isCleanup else {
+            handler.leave(.cancelled)
+            return
+          }
+          RemainingWork.note(.promise(source))
+          handler.leave(.expired(.cancellation(of: [.promise(source)])))
           return
         }
         (cell, step) = (source, next)
@@ -112,6 +124,7 @@ extension Handler {
     }
     if let step {
       source.continueCancelling(step)
+      source.noteRemaining()
     } else {
       source.forgoRejection()
     }
@@ -167,7 +180,7 @@ final class CancelHooks: Job, @unchecked Sendable {
   }
 
   override func perform(_ state: UnsafeMutablePointer<ThreadState>, isInPlace: Bool) {
-    let tasks = CancelledTasks.collect(state) {
+    let work = RemainingWork.collect(state) {
       try? exchange(&first, with: nil)?.call()
       if !others.isEmpty { for action in exchange(&others, with: []) { try? action.call() } }
       if !forwarders.isEmpty {
@@ -175,7 +188,7 @@ final class CancelHooks: Job, @unchecked Sendable {
       }
     }
     producer = nil
-    exchange(&cell, with: nil)?.reject(.cancellation(of: tasks))
+    exchange(&cell, with: nil)?.reject(.cancellation(of: work))
   }
 
   /// Releases the hooks of a promise that was not cancelled.
@@ -185,24 +198,33 @@ final class CancelHooks: Job, @unchecked Sendable {
   }
 }
 
-/// The tasks that a cancellation cancels.
-///
-/// Cancellation rejects a promise immediately, but the task that would settle it ends only when its
-/// operation responds. The rejection names these tasks, for code that waits for their end.
-enum CancelledTasks {
-  /// Records that the current cancellation has cancelled `task`.
-  static func note(_ task: Task<Void, Never>) {
-    ThreadState.current.pointee.cancelledTasks?.append(task)
+extension Cell {
+  /// Whether this promise has settled, and its cancellation has left nothing.
+  final var hasEnded: Bool { isSettled && rejection?.remainingWork.isEmpty != false }
+
+  /// Records this promise as work that the current cancellation leaves, if it was cancelled and
+  /// hasn't ended: for example, a handler of it runs, or waits for its executor.
+  fileprivate final func noteRemaining() {
+    if ThreadState.current.pointee.remainingWork != nil, isCancelled, !hasEnded {
+      RemainingWork.note(.promise(self))
+    }
+  }
+}
+
+extension RemainingWork {
+  /// Records work that the current cancellation leaves.
+  static func note(_ work: RemainingWork) {
+    ThreadState.current.pointee.remainingWork?.append(work)
   }
 
-  /// Calls `cancel` and returns the tasks that it has cancelled, which an enclosing call returns, too.
+  /// Calls `cancel` and returns the work that it leaves, which an enclosing call returns, too.
   static func collect(
     _ state: UnsafeMutablePointer<ThreadState> = ThreadState.current, _ cancel: () -> Void
-  ) -> [Task<Void, Never>] {
-    let outer = exchange(&state.pointee.cancelledTasks, with: [])
+  ) -> [RemainingWork] {
+    let outer = exchange(&state.pointee.remainingWork, with: [])
     cancel()
-    let tasks = exchange(&state.pointee.cancelledTasks, with: outer) ?? []
-    if !tasks.isEmpty { state.pointee.cancelledTasks?.append(contentsOf: tasks) }
-    return tasks
+    let work = exchange(&state.pointee.remainingWork, with: outer) ?? []
+    if !work.isEmpty { state.pointee.remainingWork?.append(contentsOf: work) }
+    return work
   }
 }

@@ -85,6 +85,8 @@ private struct Word: OptionSet {
   static func reaching(_ kind: HandlerTarget.Kind) -> Word { Word(rawValue: kind.rawValue << 18) }
 
   static let wants: Word = [.wantsValue, .wantsRejection]
+  /// Both are set for a cleanup only.
+  static let cleanup: Word = [.uncancellable, .wantsAbandonment]
   /// A cell waits for one that it adopts if, of these, only `adopting` is set.
   static let adopter: Word = [.adopting, .started, .detached, .cancelled, .settled]
   /// Such a cell can be removed from the middle if only `adopting` and `adopted` are set.
@@ -131,6 +133,8 @@ struct Role: Sendable {
   @usableFromInline static var observer: Role { Role(traits: .wantsAbandonment) }
   /// It passes the result on, and cancellation stops here.
   @usableFromInline static var uncancellable: Role { Role(traits: .uncancellable) }
+  /// Like `uncancellable`, for a cleanup.
+  @usableFromInline static var cleanup: Role { Role(traits: .cleanup) }
   /// Its closure receives the result, but it isn't a consumer.
   @usableFromInline static var watcher: Role { Role(traits: .wants.with(.watcher)) }
   /// An observer that isn't a consumer.
@@ -174,9 +178,10 @@ class Cell: Job, @unchecked Sendable {
   }
 
   deinit {
-    Instrumentation.note(self, .released)
     // There are no observers, because they retain their source.
     slot?.release()
+    // Afterwards, so that a tool that finds no promise left has received the report of its error.
+    Instrumentation.note(self, .released)
   }
 
   // MARK: - The lock
@@ -710,6 +715,9 @@ extension Handler {
 
   /// Whether cancellation stops here and doesn't reach the source.
   final var isUncancellable: Bool { traits.has(.uncancellable) }
+
+  /// Whether the handler waits for a cleanup.
+  final var isCleanup: Bool { traits.has(only: .cleanup, of: .cleanup) }
 
   /// Whether the handler's closure receives a value or, if there is one, this rejection.
   @inline(__always)

@@ -110,6 +110,13 @@ class Handler: Cell, @unchecked Sendable {
         dropBody()
         return fail(rejection)
       }
+      if !rejection.remainingWork.isEmpty, isCancelled {
+        let state = ThreadState.current
+        let outer = exchange(&state.pointee.inherited, with: (self, source))
+        run(self, source)
+        state.pointee.inherited = outer
+        return
+      }
     }
     run(self, source)
   }
@@ -147,8 +154,18 @@ extension Handler {
   }
 
   /// Rejects this handler's promise with the rejection of its source, or with a new one.
+  ///
+  /// A cancelled handler passes on what its source leaves, even if its closure has replaced the error.
   @usableFromInline
-  final func fail(_ rejection: Rejection) { _ = settleOperator(rejection) }
+  final func fail(_ rejection: Rejection) {
+    var rejection = rejection
+    if let (heir, source) = ThreadState.current.pointee.inherited, heir === self,
+      rejection !== unsafeDowncast(source, to: Cell.self).rejection
+    {
+      rejection = rejection.naming(.promise(source))
+    }
+    _ = settleOperator(rejection)
+  }
 }
 
 // MARK: - The closure

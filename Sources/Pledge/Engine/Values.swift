@@ -81,6 +81,8 @@ extension Cell {
   /// - Parameter source: The cell whose rejection it is, if there is one.
   @usableFromInline @discardableResult
   final func reject(_ rejection: Rejection, of source: Cell? = nil) -> Bool {
+    // The thread that cancels this cell will reject it, and name the work that remains.
+    if rejection === Rejection.cancellation, source != nil, isCancelled { return false }
     guard claim() else {
       // A late rejection is ignored, and must not be reported.
       rejection.markHandled()

@@ -12,17 +12,17 @@ final class Rejection: Sendable {
   private let isHandled: AtomicFlag
   /// The rejection that a combinator passed on as this one.
   private let original: Rejection?
-  /// The tasks, which may still run, that the cancellation with this error has cancelled.
-  let cancelledTasks: [Task<Void, Never>]
+  /// The work that may continue after the cancellation with this error; only `deinit` changes it.
+  nonisolated(unsafe) private(set) var remainingWork: [RemainingWork]
   /// Whether the error was reported, by this rejection or by one that passes it on.
   private let isReported = AtomicFlag(false)
 
   @usableFromInline
   init(
     _ error: any Error, origin: SourceLocation?, isSilent: Bool = false,
-    cancelled tasks: [Task<Void, Never>] = []
+    remaining work: [RemainingWork] = []
   ) {
-    cancelledTasks = tasks
+    remainingWork = work
     let unreported = UnreportedError.unwrapped(error)
     self.error = unreported ?? error
     self.origin = origin
@@ -36,10 +36,10 @@ final class Rejection: Sendable {
   @usableFromInline
   static let cancellation = Rejection(CancellationError(), origin: nil, isSilent: true)
 
-  /// A rejection with `CancellationError` that says which tasks may still run.
-  static func cancellation(of tasks: [Task<Void, Never>]) -> Rejection {
-    if tasks.isEmpty { return cancellation }
-    return Rejection(CancellationError(), origin: nil, isSilent: true, cancelled: tasks)
+  /// A rejection with `CancellationError` that says which work may continue.
+  static func cancellation(of work: [RemainingWork]) -> Rejection {
+    if work.isEmpty { return cancellation }
+    return Rejection(CancellationError(), origin: nil, isSilent: true, remaining: work)
   }
 
   /// The rejection that stands for the result of an abandoned promise: see `Cell.abandon()`.
@@ -47,7 +47,7 @@ final class Rejection: Sendable {
   static let abandonment = Rejection(abandoning: ())
 
   private init(abandoning: Void) {
-    cancelledTasks = []
+    remainingWork = []
     error = BrokenPromiseError(origin: nil, reason: .abandoned)
     origin = nil
     isAbandonment = true
@@ -57,7 +57,7 @@ final class Rejection: Sendable {
   }
 
   private init(passingOn original: Rejection, isSilent: Bool = false) {
-    cancelledTasks = []
+    remainingWork = original.remainingWork
     error = original.error
     origin = original.origin
     isAbandonment = original.isAbandonment
@@ -77,6 +77,13 @@ final class Rejection: Sendable {
   func silenced() -> Rejection {
     markHandled()
     return isSilent ? self : Rejection(passingOn: self, isSilent: true)
+  }
+
+  /// This rejection or, if it is a cancelled handler's own, one with the same error that also names
+  /// `work`.
+  func naming(_ work: RemainingWork) -> Rejection {
+    guard isSilent, !isAbandonment else { return self }
+    return Rejection(error, origin: origin, isSilent: true, remaining: remainingWork + [work])
   }
 
   /// The rejection that was created with the error.
@@ -101,6 +108,11 @@ final class Rejection: Sendable {
   }
 
   deinit {
+    if !remainingWork.isEmpty {
+      // The promises in it have rejections that name work, and so on, as deeply as they were nested.
+      let release = ClosureJob { [work = exchange(&remainingWork, with: [])] in _ = work }
+      Trampoline.perform(release, ThreadState.current)
+    }
     guard !isSilent, !isHandled.load(ordering: .relaxed), !(error is CancellationError),
       !(original ?? self).isReported.exchange(true, ordering: .relaxed)
     else { return }

@@ -102,9 +102,11 @@ extension Promise {
         let outcome = Promise(cell: source)
         do {
           // The cleanup must not be cancelled along with the work that it follows.
-          let inner = try body().source.uncancellable().chained(
-            .inPlace { _ in outcome })
-          handler.adopt(inner.cell, as: Value.self)
+          let cleanup = try body().source.chained(.inPlace { _ in outcome })
+          let inner = cleanup.cell.derive(Value.self, .cleanup) { handler, source in
+            handler.copyResult(of: source, as: Value.self)
+          }
+          handler.adopt(inner, as: Value.self)
         } catch {
           handler.fail(error)
         }

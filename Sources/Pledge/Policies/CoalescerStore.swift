@@ -167,9 +167,9 @@ final class CoalescerStore: Sendable {
       remove(entry)
       guard let task = entry.takeTask() else { return }
       // First the promise, because the task could end immediately, and with a value.
-      cell.reject(.cancellation(of: [task]))
+      cell.reject(.cancellation(of: [.task(task)]))
       task.cancel()
-      CancelledTasks.note(task)
+      RemainingWork.note(.task(task))
     }
   }
 

@@ -184,7 +184,7 @@ class CoalescerEntry: @unchecked Sendable {
     }
     guard wasCancelled else { return }
     newTask.cancel()
-    CancelledTasks.note(newTask)
+    RemainingWork.note(.task(newTask))
   }
 
   /// Returns the task to cancel, if it has started.

@@ -90,7 +90,7 @@ final class LoaderBatches<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     withExtendedLifetime((request, timer)) {}
     guard let task else { return }
     task.cancel()
-    CancelledTasks.note(task)
+    RemainingWork.note(.task(task))
   }
 
   // MARK: Batches

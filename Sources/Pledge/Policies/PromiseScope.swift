@@ -26,6 +26,9 @@ public final class PromiseScope: Sendable {
     /// Cancels the promise; nil until it is known, and after the promise has settled.
     var cancel: (@Sendable () -> Void)?
     var isCancelled = false
+    /// The number of things whose end the work waits for: the promise, cancellations of it, and what
+    /// these leave behind.
+    var parts = 1
   }
 
   private struct State {
@@ -34,6 +37,11 @@ public final class PromiseScope: Sendable {
     var isClosed = false
     /// The resolvers of the guarantees that the scope's work has ended.
     var ends: [GuaranteeResolver<Void>] = []
+
+    /// Returns the resolvers that the caller must call, if no work is left.
+    mutating func takeEnds() -> [GuaranteeResolver<Void>] {
+      work.isEmpty ? exchange(&ends, with: []) : []
+    }
   }
 
   private let state = Mutex(State())
@@ -41,7 +49,10 @@ public final class PromiseScope: Sendable {
   /// Creates a scope without work.
   public init() {}
 
-  deinit { cancelAll() }
+  deinit {
+    // Nothing can wait for the end of the work anymore.
+    for id in markAllCancelled() { state.withLock { $0.work[id]?.cancel }?() }
+  }
 
   /// The number of bound promises, and of operations of the scope, whose work hasn't ended, as
   /// described in ``close()``.
@@ -54,11 +65,24 @@ public final class PromiseScope: Sendable {
   ///
   /// - Complexity: O(number of pending promises).
   public func cancelAll() {
-    let pending = state.withLock { state in
+    for id in markAllCancelled() { cancel(id) }
+  }
+
+  /// Marks all work as cancelled, and returns its numbers in the order in which it was added.
+  private func markAllCancelled() -> [Int] {
+    state.withLock { state in
       for id in state.work.keys { state.work[id]?.isCancelled = true }
-      return state.work.sorted { $0.key < $1.key }
+      return state.work.keys.sorted()
     }
-    for (_, work) in pending { work.cancel?() }
+  }
+
+  /// Cancels the work with this number, whose end waits for what that leaves.
+  private func cancel(_ id: Int) {
+    let cancel = state.withLock { state in
+      if state.work[id]?.cancel != nil { state.work[id]?.parts += 1 }
+      return state.work[id]?.cancel
+    }
+    if let cancel { endPart(of: id, after: RemainingWork.collect { cancel() }) }
   }
 
   /// Closes the scope: cancels all work that is bound to it, and returns a guarantee that is
@@ -69,17 +93,15 @@ public final class PromiseScope: Sendable {
   /// ```
   ///
   /// Work has ended when its promise has settled, all handlers before it have returned, and, if it
-  /// was cancelled, by the scope or by other code, the tasks that this has cancelled have ended; a
-  /// task that ignores cancellation delays the guarantee. A producer without a task, which settles
-  /// its promise with a resolver, has ended when its `onCancel` handlers have returned. From now on,
-  /// work that is bound to the scope is rejected with ``PromiseError/scopeClosed``, and operations
-  /// don't start.
+  /// was cancelled, by the scope or by other code, the tasks that this has cancelled have ended, and
+  /// so have the cleanups of `asyncFinally` and `finallyThen`. A task that ignores cancellation delays
+  /// the guarantee. A producer without a task, which settles its promise with a resolver, has ended
+  /// when its `onCancel` handlers have returned. From now on, work that is bound to the scope is
+  /// rejected with ``PromiseError/scopeClosed``, and operations don't start.
   ///
-  /// The scope doesn't know about work that its promises leave behind themselves: the losers of a race,
-  /// what a cancelled task awaits, and asynchronous steps that follow a cancelled one. In particular, a
-  /// cancelled promise doesn't wait for the cleanup of `asyncFinally` or `finallyThen`: where its end
-  /// matters, clean up inside the task. Bind the inputs of a race, a promise before its asynchronous
-  /// steps, and a promise before its timeout:
+  /// The scope doesn't know about the losers of a race, what a task starts or awaits after it was
+  /// cancelled, and work that other code cancelled before an operator replaced the error. Bind the
+  /// inputs of a race, and a promise before its timeout:
   ///
   /// ```swift
   /// let page = download(url).bound(to: scope).timeout(after: .seconds(5))
@@ -89,10 +111,13 @@ public final class PromiseScope: Sendable {
     let (end, resolver) = Guarantee<Void>.withResolvers()
     state.withLock { $0.isClosed = true }
     cancelAll()
-    state.withLock { $0.ends.append(resolver) }
     // The scope lives until its work has ended.
     end.done(on: .immediate) { withExtendedLifetime(self) {} }
-    fulfillEnds()
+    let ends = state.withLock { state in
+      state.ends.append(resolver)
+      return state.takeEnds()
+    }
+    for resolver in ends { resolver.fulfill() }
     return end
   }
 
@@ -130,17 +155,17 @@ public final class PromiseScope: Sendable {
   }
 
   fileprivate func bind<T: Sendable>(_ id: Int, _ source: Cell) -> Promise<T> {
-    let settle: @Sendable ([Task<Void, Never>]) -> Void = { [weak self] in self?.settle(id, $0) }
+    let settle: @Sendable ([RemainingWork]) -> Void = { [weak self] in self?.settle(id, $0) }
     let bound = source.derive(T.self, .end, body: ErasedClosure(settle)) { handler, source in
-      let settle = handler.takeBody(as: (@Sendable ([Task<Void, Never>]) -> Void).self)
-      settle(source.rejection?.cancelledTasks ?? [])
+      let settle = handler.takeBody(as: (@Sendable ([RemainingWork]) -> Void).self)
+      settle(source.rejection?.remainingWork ?? [])
       handler.copyResult(of: source, as: T.self)
     }
     let isCancelled = state.withLock { state in
-      state.work[id]?.cancel = { bound.cancel() }
+      state.work[id]?.cancel = { bound.cancelWithoutNote() }
       return state.work[id]?.isCancelled ?? false
     }
-    if isCancelled { bound.cancel() }
+    if isCancelled { cancel(id) }
     return Promise(cell: bound)
   }
 
@@ -154,21 +179,28 @@ public final class PromiseScope: Sendable {
     }
   }
 
-  /// Records that a promise is about to settle, and that its work ends with `tasks`.
-  private func settle(_ id: Int, _ tasks: [Task<Void, Never>]) {
-    let removed = state.withLock { state in
-      if tasks.isEmpty { return state.work.removeValue(forKey: id) }
+  /// Records that a promise is about to settle, and leaves `work`.
+  private func settle(_ id: Int, _ work: [RemainingWork]) {
+    let settled = state.withLock { state in
       let work = state.work[id]
       state.work[id]?.cancel = nil
       return work
     }
-    withExtendedLifetime(removed) {}
-    guard !tasks.isEmpty else { return fulfillEnds() }
-    tasks.ended(after: .value(())).done(on: .immediate) { [weak self] in self?.settle(id, []) }
+    withExtendedLifetime(settled) {}
+    endPart(of: id, after: work)
   }
 
-  private func fulfillEnds() {
-    let ends = state.withLock { $0.work.isEmpty ? exchange(&$0.ends, with: []) : [] }
+  /// Records that a part of the work with this number has ended, or ends with `rest`.
+  private func endPart(of id: Int, after rest: [RemainingWork]) {
+    if !rest.isEmpty {
+      rest.ended().done(on: .immediate) { [weak self] in self?.endPart(of: id, after: []) }
+      return
+    }
+    let ends = state.withLock { state in
+      state.work[id]?.parts -= 1
+      if state.work[id]?.parts == 0 { state.work[id] = nil }
+      return state.takeEnds()
+    }
     for resolver in ends { resolver.fulfill() }
   }
 }

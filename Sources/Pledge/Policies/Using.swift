@@ -73,12 +73,12 @@ extension Promise {
     let task = Task {
       do {
         let resource = try await acquire()
-        if !resolver.fulfill(resource) { _ = give(resource) }
+        if !resolver.fulfill(resource) { await give(resource).cell.settlement().value }
       } catch {
         resolver.reject(error)
       }
     }
-    resolver.onCancel { task.cancel() }
+    resolver.cancelling(task)
     let end = TaskEnd()
     return use(
       acquire.settling(gate), release: give,

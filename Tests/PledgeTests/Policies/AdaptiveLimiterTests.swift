@@ -19,11 +19,7 @@ import Testing
     for round in 0..<1_500 {
       // Twice as many as the service can do.
       for number in round * 4..<round * 4 + 4 {
-        let call =
-          number % 2 == 0
-          ? limiter.run { request(number) }
-          : limiter.run { () async throws -> Void in try await request(number).value }
-        call.catch { error in
+        limiter.run { request(number) }.catch { error in
           #expect(error is Limiter.QueueFullError)
           shed.call()
         }
@@ -34,6 +30,26 @@ import Testing
     #expect(shed.count > 2_000)
     await clock.run(until: limiter.idle())
     #expect(limiter.runningCount == 0)
+  }
+
+  @Test func asyncOperations_areMeasured() async throws {
+    let limiter = Limiter(adaptive: 1...100, initial: 10, clock: clock)
+    /// Runs as many operations at a time as the limiter allows, which all take the latency for
+    /// their number; it refuses half of them while it measures.
+    func runOperations(_ latency: (Int) -> Duration) async throws {
+      let gate = Promise<Void>.withResolvers()
+      let calls = (0..<limiter.limit).map { _ in limiter.run { try await gate.promise.value } }
+      await clock.advance(by: latency(limiter.runningCount))
+      gate.resolver.fulfill()
+      for call in calls {
+        do { try await call.value } catch { #expect(error is Limiter.QueueFullError) }
+      }
+    }
+    for _ in 0..<100 { try await runOperations { _ in .milliseconds(100) } }
+    let limit = limiter.limit
+    #expect(limit > 15)
+    for _ in 0..<100 { try await runOperations { .milliseconds(100 * $0) } }
+    #expect(limiter.limit < limit / 2)
   }
 
   @Test func timeouts_andChosenErrors_shrinkTheLimit_othersDont() async throws {
