@@ -45,11 +45,13 @@ let package = Package(
       name: "FetchEngineTests",
       dependencies: [
         "FetchEngine", "FetchSupport", "FetchTestSupport",
+        .product(name: "PledgeTesting", package: "Pledge"),
       ]),
     .testTarget(
       name: "FetchTests",
       dependencies: [
         "fetch", "FetchEngine", "FetchSupport", "FetchTestSupport",
+        .product(name: "PledgeTesting", package: "Pledge"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),

@@ -14,7 +14,7 @@ public struct Downloader: Sendable {
     let request: Request
     let storage: any Storage
     let options: Options
-    let network: any PromiseExecutor
+    let executor: any PromiseExecutor
     let disk: any PromiseExecutor
     let time: Time
     let stalls: StallWatch
@@ -23,8 +23,7 @@ public struct Downloader: Sendable {
 
     init(
       transport: any Transport, storage: any Storage, options: Options,
-      network: any PromiseExecutor, disk: any PromiseExecutor, time: Time,
-      report: @escaping @Sendable (Event) -> Void
+      disk: any PromiseExecutor, time: Time, report: @escaping @Sendable (Event) -> Void
     ) {
       stalls = StallWatch(limit: options.stall, time: time)
       request = Request(
@@ -32,7 +31,7 @@ public struct Downloader: Sendable {
         hosts: HostLimits(options.connectionsPerHost))
       self.storage = storage
       self.options = options
-      self.network = network
+      executor = transport.executor
       self.disk = disk
       self.time = time
       self.report = report
@@ -54,26 +53,23 @@ public struct Downloader: Sendable {
   /// Creates a downloader.
   ///
   /// - Parameters:
-  ///   - network: The executor on which each download starts. If responses arrive on an event loop,
-  ///     use that loop: it then handles all responses that have arrived before it sends the next
-  ///     requests, and the server receives those together.
   ///   - disk: The executor for slow file operations, such as computing checksums.
   ///   - report: A closure that is called with each event, on any thread.
   public init(
     transport: any Transport, storage: any Storage, options: Options = Options(),
-    network: any PromiseExecutor = .immediate, disk: any PromiseExecutor = .global,
-    time: Time = .real, report: @escaping @Sendable (Event) -> Void = { _ in }
+    disk: any PromiseExecutor = .global, time: Time = .real,
+    report: @escaping @Sendable (Event) -> Void = { _ in }
   ) {
     shared = Shared(
-      transport: transport, storage: storage, options: options, network: network, disk: disk,
-      time: time, report: report)
+      transport: transport, storage: storage, options: options, disk: disk, time: time,
+      report: report)
   }
 
   /// Downloads all files, a limited number at the same time.
   ///
   /// The promise is fulfilled even if some of them fail.
   public func downloadAll(_ files: [Download]) -> Promise<[Outcome]> {
-    Promise.all(on: shared.network, files, concurrently: options.concurrency) { file in
+    Promise.all(on: shared.executor, files, concurrently: options.concurrency) { file in
       outcome(of: file)
     }
   }

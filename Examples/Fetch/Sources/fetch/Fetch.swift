@@ -120,7 +120,7 @@ struct Fetch: AsyncParsableCommand {
       certificates: trustedCertificates)
     let downloader = Downloader(
       transport: transport, storage: files ?? StandardOutput(), options: try options(),
-      network: HTTPTransport.executor, report: console.note)
+      report: console.note)
 
     // Catch signals before the first request.
     let (start, starter) = Promise<Void>.withResolvers()

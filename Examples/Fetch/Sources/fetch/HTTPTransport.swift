@@ -19,7 +19,7 @@ final class HTTPTransport: Transport {
 
   /// The executor of the event loop: a file that is complete starts the next one on it without a
   /// change of threads.
-  static let executor = TurnExecutor.eventLoop(loop)
+  let executor: any PromiseExecutor = TurnExecutor.eventLoop(loop)
 
   /// The sizes of the buffers that connections read into.
   ///
