@@ -171,8 +171,9 @@ public final class PartialFile: Sendable {
       guard rename(state.path, finalPath) == 0 else {
         return FileFailure(.rename, state.path, errno)
       }
+      let isLocked = state.hasRecord
       Self.removeRecord(&state)
-      closeDescriptor(&state.descriptor)
+      closeDescriptor(&state.descriptor, isLocked: isLocked)
       state.isOver = true
       return nil
     }
@@ -202,7 +203,7 @@ public final class PartialFile: Sendable {
       } else {
         unlink(state.path)
       }
-      closeDescriptor(&state.descriptor)
+      closeDescriptor(&state.descriptor, isLocked: state.hasRecord)
       state.isKept = state.hasRecord
       return state.isKept
     }
@@ -259,7 +260,7 @@ public final class PartialFile: Sendable {
       opened.st_dev == named.st_dev,
       case .saved(let saved)? = try? PartialFileRecord(of: state.path), saved == leftover
     else {
-      closeDescriptor(&file)
+      closeDescriptor(&file, isLocked: true)
       throw FileFailure(.lock, state.path, EWOULDBLOCK)
     }
     state.descriptor = file
@@ -271,7 +272,7 @@ public final class PartialFile: Sendable {
     guard length(path) != nil else { return }
     var file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard file >= 0 else { return }
-    defer { closeDescriptor(&file) }
+    defer { closeDescriptor(&file, isLocked: true) }
     guard flock(file, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK else {
       throw FileFailure(.lock, path, EWOULDBLOCK)
     }
@@ -358,8 +359,10 @@ private enum PartialFileRecord {
   }
 }
 
-private func closeDescriptor(_ descriptor: inout Int32) {
+private func closeDescriptor(_ descriptor: inout Int32, isLocked: Bool = false) {
   guard descriptor >= 0 else { return }
+  // Otherwise, a process that another thread is starting keeps the lock until it runs its program.
+  if isLocked { _ = flock(descriptor, LOCK_UN) }
   #if canImport(Darwin)
     _ = Darwin.close(descriptor)
   #else
