@@ -132,7 +132,7 @@ let package = Package(
       name: "DocumentationTests",
       dependencies: [
         "PledgeDiagnostics", "PledgeFoundation", "PledgeTesting", "PledgeTestingTraits",
-        openCombine, logging, tracing, metrics, lifecycle,
+        openCombine, logging, lifecycle,
         product("NIOEmbedded", "swift-nio", "NIO"),
         product("ServiceLifecycleTestKit", "swift-service-lifecycle", "ServiceLifecycle"),
       ] + integrationModules + nio,

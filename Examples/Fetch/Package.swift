@@ -5,7 +5,7 @@ let package = Package(
   name: "Fetch",
   platforms: [.macOS(.v15)],
   dependencies: [
-    .package(name: "Pledge", path: "../.."),
+    .package(name: "Pledge", path: "../..", traits: ["NIO"]),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.100.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
@@ -20,6 +20,7 @@ let package = Package(
         .product(name: "Pledge", package: "Pledge"),
         .product(name: "PledgeDiagnostics", package: "Pledge"),
         .product(name: "PledgeFoundation", package: "Pledge"),
+        .product(name: "PledgeNIO", package: "Pledge"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "NIOCore", package: "swift-nio"),
@@ -44,11 +45,13 @@ let package = Package(
       name: "FetchEngineTests",
       dependencies: [
         "FetchEngine", "FetchSupport", "FetchTestSupport",
+        .product(name: "PledgeTesting", package: "Pledge"),
       ]),
     .testTarget(
       name: "FetchTests",
       dependencies: [
         "fetch", "FetchEngine", "FetchSupport", "FetchTestSupport",
+        .product(name: "PledgeTesting", package: "Pledge"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-// This target, one of the programs in Examples, or HTTPClientArticle.swift next to the server that its
-// tests need, contains every example of the README and the articles verbatim, so all of them compile.
+// This target, one of the programs in Examples, or a file called `…Article.swift` next to the tests of an
+// integration contains every example of the README and the articles verbatim, so all of them compile.
 
 @Suite struct ExamplesAreCompiled {
   @Test(arguments: pages)
@@ -93,10 +93,11 @@ import Testing
 
   private static func readSources() throws -> String {
     try [
-      "Tests/DocumentationTests", "Tests/PledgeAsyncHTTPClientTests", "Examples/Sources",
-    ].flatMap { folder in
+      ("Tests/DocumentationTests", ".swift"), ("Tests", "Article.swift"),
+      ("Examples/Sources", ".swift"),
+    ].flatMap { folder, suffix in
       try FileManager.default.subpathsOfDirectory(atPath: root + folder)
-        .filter { $0.hasSuffix(".swift") }.sorted()
+        .filter { $0.hasSuffix(suffix) }.sorted()
         .map { normalized(try text(of: "\(folder)/\($0)")) }
     }
     .joined()

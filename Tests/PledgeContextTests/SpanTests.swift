@@ -12,7 +12,7 @@
 
   @Suite struct SpanTests {
     /// The tracer of the process; each test finds its spans by name.
-    private static let tracer: InMemoryTracer = {
+    static let tracer: InMemoryTracer = {
       let tracer = InMemoryTracer()
       InstrumentationSystem.bootstrap(tracer)
       TaskLocals.propagateServiceContext()

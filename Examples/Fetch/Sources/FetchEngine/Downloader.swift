@@ -14,6 +14,7 @@ public struct Downloader: Sendable {
     let request: Request
     let storage: any Storage
     let options: Options
+    let executor: any PromiseExecutor
     let disk: any PromiseExecutor
     let time: Time
     let stalls: StallWatch
@@ -30,6 +31,7 @@ public struct Downloader: Sendable {
         hosts: HostLimits(options.connectionsPerHost))
       self.storage = storage
       self.options = options
+      executor = transport.executor
       self.disk = disk
       self.time = time
       self.report = report
@@ -67,7 +69,7 @@ public struct Downloader: Sendable {
   ///
   /// The promise is fulfilled even if some of them fail.
   public func downloadAll(_ files: [Download]) -> Promise<[Outcome]> {
-    Promise.all(on: .immediate, files, concurrently: options.concurrency) { file in
+    Promise.all(on: shared.executor, files, concurrently: options.concurrency) { file in
       outcome(of: file)
     }
   }
@@ -154,7 +156,6 @@ public struct Downloader: Sendable {
   func complete(_ copy: Copy) -> Promise<Void> {
     let claims = copy.claims
     guard !claims.isEmpty else { return verify(copy) }
-    report(.started(copy.file, copy.resume))
     let arrival =
       options.split == 1 && claims.count == 1
       ? inOnePiece(copy) : inSegments(copy)

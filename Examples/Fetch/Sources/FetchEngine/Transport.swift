@@ -3,6 +3,12 @@ import Pledge
 
 /// A type that sends requests and receives responses: an HTTP client, or a simulation of one.
 public protocol Transport: Sendable {
+  /// The executor on which each download starts.
+  ///
+  /// If responses arrive on an event loop, this is that loop: it then handles all responses that have
+  /// arrived before it sends the next requests, and the server receives those together.
+  var executor: any PromiseExecutor { get }
+
   /// Sends a GET request; doesn't follow redirects.
   ///
   /// The promise is fulfilled when the head of the response has arrived. Cancelling it closes the

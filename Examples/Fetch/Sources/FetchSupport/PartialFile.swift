@@ -36,6 +36,8 @@ public final class PartialFile: Sendable {
   }
 
   private let finalPath: String
+  /// Whether there was a file with the final name at first.
+  private let isReplacing: Bool
   private let state: Mutex<State>
 
   /// Looks for what an earlier run left; only reads.
@@ -46,7 +48,8 @@ public final class PartialFile: Sendable {
   public init(for name: String, in folder: String) throws(FileFailure) {
     finalPath = folder + name
     var existing = stat()
-    guard lstat(finalPath, &existing) != 0 || existing.st_mode & S_IFMT != S_IFDIR else {
+    isReplacing = lstat(finalPath, &existing) == 0
+    guard !isReplacing || existing.st_mode & S_IFMT != S_IFDIR else {
       throw FileFailure(.open, finalPath, EISDIR)
     }
     let (path, leftover, hasRecord) = try Self.find(finalPath)
@@ -149,15 +152,17 @@ public final class PartialFile: Sendable {
 
   /// Renames the file to its final name.
   ///
-  /// The permissions of a file that is replaced are kept. If this method fails, the partial file
-  /// still exists and can be committed again or closed.
+  /// The permissions of a file that is replaced are kept if it already existed when this object was
+  /// created. If this method fails, the partial file still exists and can be committed again or
+  /// closed.
   ///
   /// - Parameter replacing: Whether a file with the final name is replaced; otherwise, it is an error.
   public func commit(replacing: Bool = true) throws(FileFailure) {
     let failure = state.withLock { state -> FileFailure? in
       guard state.descriptor >= 0 else { return FileFailure(.rename, state.path, EBADF) }
       var existing = stat()
-      if lstat(finalPath, &existing) == 0 {
+      // Neither matters for a new file that may be replaced.
+      if isReplacing || !replacing, lstat(finalPath, &existing) == 0 {
         guard replacing else { return FileFailure(.rename, state.path, EEXIST) }
         if existing.st_mode & S_IFMT == S_IFREG {
           _ = fchmod(state.descriptor, existing.st_mode & 0o7777)
@@ -166,8 +171,9 @@ public final class PartialFile: Sendable {
       guard rename(state.path, finalPath) == 0 else {
         return FileFailure(.rename, state.path, errno)
       }
+      let isLocked = state.hasRecord
       Self.removeRecord(&state)
-      closeDescriptor(&state.descriptor)
+      closeDescriptor(&state.descriptor, isLocked: isLocked)
       state.isOver = true
       return nil
     }
@@ -197,7 +203,7 @@ public final class PartialFile: Sendable {
       } else {
         unlink(state.path)
       }
-      closeDescriptor(&state.descriptor)
+      closeDescriptor(&state.descriptor, isLocked: state.hasRecord)
       state.isKept = state.hasRecord
       return state.isKept
     }
@@ -254,7 +260,7 @@ public final class PartialFile: Sendable {
       opened.st_dev == named.st_dev,
       case .saved(let saved)? = try? PartialFileRecord(of: state.path), saved == leftover
     else {
-      closeDescriptor(&file)
+      closeDescriptor(&file, isLocked: true)
       throw FileFailure(.lock, state.path, EWOULDBLOCK)
     }
     state.descriptor = file
@@ -266,7 +272,7 @@ public final class PartialFile: Sendable {
     guard length(path) != nil else { return }
     var file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard file >= 0 else { return }
-    defer { closeDescriptor(&file) }
+    defer { closeDescriptor(&file, isLocked: true) }
     guard flock(file, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK else {
       throw FileFailure(.lock, path, EWOULDBLOCK)
     }
@@ -353,8 +359,10 @@ private enum PartialFileRecord {
   }
 }
 
-private func closeDescriptor(_ descriptor: inout Int32) {
+private func closeDescriptor(_ descriptor: inout Int32, isLocked: Bool = false) {
   guard descriptor >= 0 else { return }
+  // Otherwise, a process that another thread is starting keeps the lock until it runs its program.
+  if isLocked { _ = flock(descriptor, LOCK_UN) }
   #if canImport(Darwin)
     _ = Darwin.close(descriptor)
   #else

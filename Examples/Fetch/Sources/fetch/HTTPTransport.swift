@@ -6,6 +6,7 @@ import NIOHTTP1
 import class NIOPosix.MultiThreadedEventLoopGroup
 import NIOSSL
 import Pledge
+import PledgeNIO
 import Synchronization
 
 /// A transport that wraps AsyncHTTPClient in promises.
@@ -13,9 +14,12 @@ import Synchronization
 /// The event loop that receives bytes passes them on before it reads more, so memory use is bounded
 /// by the number of connections.
 final class HTTPTransport: Transport {
-  /// The event loop of all connections: a file that is complete starts the next one without a
-  /// change of threads.
+  /// The event loop of all connections.
   private static let loop = MultiThreadedEventLoopGroup(numberOfThreads: 1).next()
+
+  /// The executor of the event loop: a file that is complete starts the next one on it without a
+  /// change of threads.
+  let executor: any PromiseExecutor = TurnExecutor.eventLoop(loop)
 
   /// The sizes of the buffers that connections read into.
   ///

@@ -2,6 +2,7 @@ import FetchSupport
 import Foundation
 import Pledge
 import PledgeFoundation
+import PledgeTesting
 import Testing
 
 @testable import FetchEngine
@@ -283,10 +284,10 @@ import Testing
   }
 
   @Test func filesShareOneTimer_andEachStallsAtItsOwnTime() throws {
-    let timers = Recorded<Duration>()
+    let timers = Recorder<Duration>()
     let time = world.time
     let counting = Time(now: time.now) { delay in
-      timers.add(delay)
+      timers.record(delay)
       return time.after(delay)
     }
     // A file takes 25 s; one connection stalls after 3 of its 20 pieces.
@@ -297,19 +298,19 @@ import Testing
     }
     var options = Options()
     options.policy = .exponential(attempts: 1, from: .seconds(1))
-    let ends = Recorded<Duration>()
+    let ends = Recorder<Duration>()
     let files = try ["slow", "silent", "slower", "slowest"].map {
       Download(name: $0, mirrors: [try address("http://a/\($0)")])
     }
     let outcomes = try outcomes(of: files, options: options, time: counting, from: network) {
-      if case .ended = $0 { ends.add(time.now()) }
+      if case .ended = $0 { ends.record(time.now()) }
     }
     #expect(error(of: outcomes[1]) is Stalled)
     #expect(outcomes.count { if case .saved = $0 { true } else { false } } == 3)
     // The last piece on the stalled connection arrives after 3.755 s.
-    let end = try #require(ends.values.max())
+    let end = try #require(ends.events.max())
     #expect(abs(end / .seconds(1) - 33.755) < 0.01, "\(end)")
-    #expect(timers.values.count <= 3, "\(timers.values)")
+    #expect(timers.count <= 3, "\(timers.events)")
   }
 
   @Test func slowFile_takesAsLongAsItTakes() throws {
@@ -350,15 +351,15 @@ import Testing
   }
 
   @Test func retryAfter_isHonored_andTold() throws {
-    let waits = Recorded<Duration>()
+    let waits = Recorder<Duration>()
     let network = network { asked in
       self.world.now < .seconds(30)
         ? Reply(status: 503, headers: ["retry-after": "30"]) : part(asked)
     }
     _ = try outcome(from: network) { event in
-      if case .waiting(_, let delay, _, askedByServer: true) = event { waits.add(delay) }
+      if case .waiting(_, let delay, _, askedByServer: true) = event { waits.record(delay) }
     }
-    #expect(waits.values == [.seconds(30)])
+    #expect(waits.events == [.seconds(30)])
     #expect(disk.files["x"] == bytes)
   }
 
@@ -411,16 +412,15 @@ import Testing
 
   @Test(arguments: [true, false], [2, 1000])
   func tooManyOpenFiles_areWaitedFor(checksum: Bool, failures: Int) throws {
-    let count = Recorded<Int>()
+    let count = CallCounter()
     disk.beforeOpen = {
-      count.add(1)
-      if count.values.count <= failures { throw FileFailure(.open, "x", EMFILE) }
+      if count.call() <= failures { throw FileFailure(.open, "x", EMFILE) }
     }
-    let waits = Recorded<Duration>()
+    let waits = Recorder<Duration>()
     let outcome = try outcome(checksum: checksum, from: network { part($0) }) { event in
-      if case .waiting(_, let delay, _, _) = event { waits.add(delay) }
+      if case .waiting(_, let delay, _, _) = event { waits.record(delay) }
     }
-    #expect(waits.values.count == min(failures, Options().policy.attempts - 1))
+    #expect(waits.count == min(failures, Options().policy.attempts - 1))
     #expect((disk.files["x"] == bytes) == (failures == 2))
     #expect((error(of: outcome) as? FileFailure)?.code == (failures == 2 ? nil : EMFILE))
   }
@@ -465,10 +465,10 @@ import Testing
 
   @Test(arguments: [403, 0, 503], [0, 0.05])
   func connections_thatTheServerRefuses_areNotNeeded(status: Int, delay: Double) throws {
-    let open = Recorded<String>()
+    let open = Recorder<String>()
     let network = network { asked in
       // One connection at a time is served, for as long as it takes.
-      let until = open.values.last.flatMap(Double.init) ?? 0
+      let until = open.events.last.flatMap(Double.init) ?? 0
       guard world.now / .seconds(1) >= until else {
         if status == 0 { throw ConnectionFailure("refused") }
         return Reply(status: status)
@@ -477,7 +477,7 @@ import Testing
       reply.pause = .seconds(1)
       let pieces = Double((reply.body.count + 999) / 1000)
       let isFirst = asked.headers["Range"] == nil
-      open.add("\(world.now / .seconds(1) + (isFirst ? 5 : pieces) + delay)")
+      open.record("\(world.now / .seconds(1) + (isFirst ? 5 : pieces) + delay)")
       return reply
     }
     var options = fourConnections
@@ -730,6 +730,32 @@ import Testing
     #expect(world.now > .milliseconds(120) && world.now < .milliseconds(160), "\(world.now)")
   }
 
+  @Test func responsesThatHaveArrived_areHandledBeforeTheNextRequests() throws {
+    let network = network { [bytes] _ in Reply(body: bytes) }
+    let loop = ManualExecutor()
+    network.executor = loop
+    var options = Options()
+    options.concurrency = 2
+    let files = try (0..<4).map {
+      Download(name: "\($0)", mirrors: [try address("http://a/\($0)")])
+    }
+    let ended = Recorder<Void>()
+    let downloader = Downloader(
+      transport: network, storage: disk, options: options, disk: .immediate, time: world.time
+    ) {
+      if case .ended = $0 { ended.record(()) }
+    }
+    let work = downloader.downloadAll(files)
+    for batch in 1...2 {
+      loop.runAll()
+      #expect(network.asked.count == 2 * batch)
+      world.run { ended.count == 2 * batch }
+      #expect(network.asked.count == 2 * batch && ended.count == 2 * batch)
+    }
+    loop.runAll()
+    #expect(try work.currentResult?.get().count == 4)
+  }
+
   @Test func contentRange_isParsed() {
     #expect(ContentRange("bytes 5-9/20")?.range == 5..<10)
     #expect(ContentRange("bytes 5-9/*")?.size == nil)
@@ -762,15 +788,4 @@ import Testing
     let validator = Validator(entityTag: tag, lastModified: modified, date: date)
     #expect(validator?.ifRange == ifRange)
   }
-}
-
-/// A list to which any thread can add values.
-final class Recorded<Value: Sendable>: @unchecked Sendable {
-  // Guarded by `lock`.
-  private var all: [Value] = []
-  private let lock = NSLock()
-
-  var values: [Value] { lock.withLock { all } }
-
-  func add(_ value: Value) { lock.withLock { all.append(value) } }
 }

@@ -8,8 +8,9 @@ import Testing
 
 /// Hundreds of simulations with random faults, each determined by its seed.
 ///
-/// `PLEDGE_SEED=17` runs a single simulation, and `PLEDGE_FULL=1` runs 5,000 of them.
-@Suite struct SimulationTests {
+/// `PLEDGE_SEED=17` runs a single simulation, and `PLEDGE_FULL=1` runs 5,000 of them. They run one after
+/// the other: in parallel, they would take all threads of the tests that wait for a process.
+@Suite(.serialized) struct SimulationTests {
   private static let seeds: ClosedRange<UInt64> = {
     let environment = ProcessInfo.processInfo.environment
     if let seed = environment["PLEDGE_SEED"].flatMap(UInt64.init) { return seed...seed }

@@ -106,6 +106,7 @@ final class SimulatedNetwork: Transport, @unchecked Sendable {
   private let pieceSize: Int
   private let answer: (Asked) throws -> Reply
   private(set) var asked: [Asked] = []
+  var executor: any PromiseExecutor = .immediate
 
   init(_ world: World, pieceSize: Int = 1000, _ answer: @escaping (Asked) throws -> Reply) {
     self.world = world

@@ -158,6 +158,29 @@ import Testing
     #expect(try open("a").leftover == four)
   }
 
+  /// A process that another thread is starting has copies of all descriptors.
+  @Test func close_whenTheDescriptorHasACopy_unlocksTheFile() throws {
+    let file = try begin("a")
+    try file.write("four", at: 0)
+    try file.save(four)
+    let copy = try #require(copyOfDescriptor(of: "a.part"))
+    defer { close(copy) }
+    #expect(file.close())
+    let next = try open("a")
+    try next.begin(four)
+    try next.commit()
+  }
+
+  /// Duplicates the descriptor of an open file.
+  private func copyOfDescriptor(of name: String) -> Int32? {
+    var (named, opened) = (stat(), stat())
+    guard lstat(folder.path(name), &named) == 0 else { return nil }
+    return (0..<1024).first {
+      fstat($0, &opened) == 0 && opened.st_ino == named.st_ino && opened.st_dev == named.st_dev
+    }
+    .map { dup($0) }
+  }
+
   @Test func begin_withAnEmptyState_discardsWhatAnEarlierRunLeft() throws {
     try leavePartialFile()
     let file = try begin("a")

@@ -4,7 +4,7 @@ import FetchTestSupport
 import Foundation
 import NIOCore
 import Pledge
-import Synchronization
+import PledgeTesting
 import Testing
 
 @testable import fetch
@@ -374,12 +374,28 @@ import Testing
     }
   }
 
+  /// Otherwise, the requests of a batch of responses aren't sent together.
+  @Test func responses_arriveOnTheExecutorOfTheTransport() async throws {
+    let server = try await RawServer { _ in Self.hello }
+    let transport = HTTPTransport(
+      proxies: try Proxies(environment: [:]), connectionsPerHost: 1)
+    let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/x"))
+    let threads = Recorder<pthread_t>()
+    let arrival = transport.get(url, headers: [:]).then(on: .immediate) { answer in
+      answer.body { _ in threads.record(pthread_self()) }
+    }
+    try await arrival.done(on: transport.executor) { threads.record(pthread_self()) }.value
+    #expect(threads.count == 2 && Set(threads.events).count == 1)
+    await server.stop()
+    try await transport.shutdown()
+  }
+
   /// While the receiver is blocked, back pressure stops the server, and the data isn't buffered in
   /// memory.
   @Test func slowReceiver_holdsTheServerBack() async throws {
-    let sent = Counter()
+    let sent = CallCounter()
     let piece = ByteBuffer(repeating: 7, count: 10_000)
-    let server = try await RawServer.sending(piece, count: 100_000) { sent.add(1) }
+    let server = try await RawServer.sending(piece, count: 100_000) { sent.call() }
     let transport = HTTPTransport(
       proxies: try Proxies(environment: [:]), connectionsPerHost: 1)
     let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/x"))
@@ -389,8 +405,8 @@ import Testing
     // The server sends what the system buffers for a connection, about 30 MB of 1,000, and then
     // stops.
     var last = -1
-    while sent.value == 0 || sent.value != last {
-      last = sent.value
+    while sent.count == 0 || sent.count != last {
+      last = sent.count
       try await Task.sleep(for: .milliseconds(300))
     }
     #expect(last < 10_000, "\(last / 100) MB were sent to a receiver that took none")
@@ -400,12 +416,4 @@ import Testing
     await server.stop()
     try await transport.shutdown()
   }
-}
-
-private final class Counter: Sendable {
-  private let count = Mutex(0)
-
-  var value: Int { count.withLock { $0 } }
-
-  func add(_ number: Int) { count.withLock { $0 += number } }
 }

@@ -39,16 +39,72 @@ final class RawServer: Sendable {
   }
 
   /// A separate event loop, because those of the program can be blocked by a test.
-  private static let threads = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+  static let loop = MultiThreadedEventLoopGroup(numberOfThreads: 1).next()
 
-  private final class Log: Sendable {
-    let requests = Mutex<[Request]>([])
+  /// Runs the tasks of servers on their event loop: other tests can keep the threads on which tasks
+  /// run otherwise for longer than a client waits.
+  private final class LoopExecutor: TaskExecutor {
+    func enqueue(_ job: consuming ExecutorJob) {
+      let job = UnownedJob(job)
+      RawServer.loop.execute { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
   }
+
+  private static let executor = LoopExecutor()
+
+  /// The open connections of a server, and the requests that have arrived on them.
+  private final class Connections: Sendable {
+    private struct State {
+      var requests: [Request] = []
+      var tasks: [Task<Void, Never>] = []
+      var isStopped = false
+    }
+
+    private let state = Mutex(State())
+
+    var requests: [Request] { state.withLock { $0.requests } }
+
+    func record(_ request: Request) { state.withLock { $0.requests.append(request) } }
+
+    /// Runs `handle` with a connection, and closes that.
+    ///
+    /// Each connection needs this, even one that arrives while the server stops: a connection that is
+    /// released without having been closed ends the process.
+    func add(_ connection: Connection, handle: @escaping Handler) {
+      // A client that breaks a connection ends that connection, not the server.
+      let task = Task<Void, Never>(executorPreference: RawServer.executor) {
+        try? await connection.executeThenClose { inbound, outbound in
+          var inbound = inbound.makeAsyncIterator()
+          try await handle(connection.channel, &inbound, outbound, self)
+        }
+      }
+      let isStopped = state.withLock { state in
+        state.tasks.append(task)
+        return state.isStopped
+      }
+      if isStopped { task.cancel() }
+    }
+
+    /// Cancels the tasks of all connections, also of those that arrive later, and returns them.
+    @discardableResult func stop() -> [Task<Void, Never>] {
+      let tasks = state.withLock { state in
+        state.isStopped = true
+        return state.tasks
+      }
+      for task in tasks { task.cancel() }
+      return tasks
+    }
+  }
+
+  private typealias Handler =
+    @Sendable (
+      any Channel, inout Inbound, Outbound, Connections
+    ) async throws -> Void
 
   /// The port on the requested interface.
   let port: Int
-  private let log: Log
-  private let task: Task<Void, any Error>
+  private let listener: any Channel
+  private let connections: Connections
 
   /// Starts a server.
   ///
@@ -60,45 +116,28 @@ final class RawServer: Sendable {
     host: String = "127.0.0.1", tls: NIOSSLContext? = nil,
     _ serve: @escaping @Sendable (Request, inout Inbound, Outbound) async throws -> Void
   ) async throws {
-    try await self.init(host: host, tls: tls) { _, inbound, outbound, log in
+    try await self.init(host: host, tls: tls) { _, inbound, outbound, connections in
       guard let request = try await Request(from: &inbound) else { return }
-      log.requests.withLock { $0.append(request) }
+      connections.record(request)
       try await serve(request, &inbound, outbound)
     }
   }
 
   /// Starts a server that handles each connection with `handle`, and closes it when that returns.
-  private init(
-    host: String, tls: NIOSSLContext?,
-    handle: @escaping @Sendable (any Channel, inout Inbound, Outbound, Log) async throws -> Void
-  ) async throws {
-    let listener = try await ServerBootstrap(group: Self.threads)
-      .bind(host: host, port: 0) { channel in
+  private init(host: String, tls: NIOSSLContext?, handle: @escaping Handler) async throws {
+    let connections = Connections()
+    self.connections = connections
+    listener = try await ServerBootstrap(group: Self.loop)
+      .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
           if let tls {
             try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls))
           }
-          return try Connection(wrappingChannelSynchronously: channel)
+          connections.add(try Connection(wrappingChannelSynchronously: channel), handle: handle)
         }
       }
-    let log = Log()
-    self.log = log
-    port = listener.channel.localAddress?.port ?? 0
-    task = Task {
-      try await listener.executeThenClose { connections in
-        try await withThrowingDiscardingTaskGroup { group in
-          for try await connection in connections {
-            // A client that breaks a connection ends that connection, not the server.
-            group.addTask {
-              try? await connection.executeThenClose { inbound, outbound in
-                var inbound = inbound.makeAsyncIterator()
-                try await handle(connection.channel, &inbound, outbound, log)
-              }
-            }
-          }
-        }
-      }
-    }
+      .bind(host: host, port: 0).get()
+    port = listener.localAddress?.port ?? 0
   }
 
   /// Starts a server that responds to each request with the bytes of `answer`.
@@ -148,14 +187,19 @@ final class RawServer: Sendable {
     }
   }
 
-  deinit { task.cancel() }
+  deinit {
+    listener.close(promise: nil)
+    connections.stop()
+  }
 
   /// The requests that have arrived so far.
-  var requests: [Request] { log.requests.withLock { $0 } }
+  var requests: [Request] { connections.requests }
 
   func stop() async {
-    task.cancel()
-    _ = await task.result
+    listener.close(promise: nil)
+    // This future never fails.
+    _ = try? await listener.closeFuture.get()
+    for task in connections.stop() { await task.value }
   }
 
   // MARK: - Proxies
@@ -195,7 +239,7 @@ final class RawServer: Sendable {
   }
 
   private static func connect(_ host: String, _ port: Int) async throws -> Connection {
-    try await ClientBootstrap(group: threads).connect(host: host, port: port) { channel in
+    try await ClientBootstrap(group: loop).connect(host: host, port: port) { channel in
       channel.eventLoop.makeCompletedFuture {
         try Connection(wrappingChannelSynchronously: channel)
       }
