@@ -69,6 +69,7 @@ extension Lowering {
     guard let role = Operators.role(name, library) else { return nil }
     if role == .toAsync || role == .wait, !all.isEmpty { return nil }
     let hasHandler = all.contains { $0.value.isHandler }
+    let hasClosure = all.contains { if case .closure = $0.value.kind { true } else { false } }
     if !hasHandler, role.needsHandler, !base.type.isThenable || all.isEmpty { return nil }
     let hasForeignLabel = all.contains { argument in
       argument.label.map { !Self.operatorLabels.contains($0) } ?? false
@@ -85,7 +86,13 @@ extension Lowering {
       decisions.byIndex += 1
     } else if base.type.isThenable {
       decisions.byDeclaration += 1
-    } else if declarations.declaresOperator(name, labels: labels(all)), !continuesAsChain(node) {
+    } else if isOfOtherType(base) || !hasClosure && isDeclaredAsOther(base) {
+      decisions.others += 1
+      return nil
+    } else if declarations.declaresOperator(name, labels: labels(all)),
+      !continuesAsChain(node)
+        || declarations.resultType(ofCall: name, labels: labels(all), in: "") != .other
+    {
       // The tree has a function of its own with this name: only a type decides.
       if hasHandler, base.type != .other { decisions.undecided.append(place) }
       return nil
@@ -104,6 +111,23 @@ extension Lowering {
       return nil
     }
     return link(base, role, name, all, library, place, node)
+  }
+
+  /// Whether a receiver is a type, or a new value of one, that isn't a promise.
+  private func isOfOtherType(_ base: Expr) -> Bool {
+    var type = base
+    if case .call(let callee, _) = base.kind { type = callee }
+    guard case .name(let name) = type.kind, name.first?.isUppercase == true else { return false }
+    return scope.type(of: name) == nil && !declarations.type(named: name).isThenable
+  }
+
+  /// Whether the declaration of a name or a member says that it isn't a promise.
+  private func isDeclaredAsOther(_ base: Expr) -> Bool {
+    switch base.kind {
+    case .name: base.type == .other
+    case .member(_, let name): base.type == .other && !Self.collectionNames.contains(name)
+    default: false
+    }
   }
 
   /// The labels of the operators' arguments.
@@ -221,8 +245,7 @@ extension Lowering {
 
   private func callType(_ base: Expr, _ name: String, _ all: [Expr.Argument]) -> TypeGuess {
     if case .name(let text) = base.kind {
-      let type = guessType(text)
-      if type.isThenable || ["Promise", "Guarantee"].contains(text) {
+      if declarations.type(named: text).isThenable {
         return ["pending", "withResolvers"].contains(name)
           ? .other : (text.hasPrefix("Guarantee") ? .guarantee : .promise)
       }

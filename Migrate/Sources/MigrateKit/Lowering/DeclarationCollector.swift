@@ -120,8 +120,11 @@ final class DeclarationCollector: SyntaxVisitor {
     if let first = text.first, "[\"-0123456789".contains(first) { return .other }
     if ["true", "false"].contains(text) { return .other }
     if text.hasPrefix("Promise<") && text.contains("pending()") { return .other }
-    return guessType(String(text.prefix { $0 != "(" && $0 != "{" })) == .promise
-      ? .promise : .unknown
+    let called = String(text.prefix { $0 != "(" && $0 != "{" })
+    let type = guessType(called)
+    // A new value of another type.
+    let isNew = called.first?.isUppercase == true && !called.contains(".") && called != text
+    return type == .promise || isNew ? type : .unknown
   }
 
   /// A closure with which a property is initialized is described like a function.

@@ -62,7 +62,7 @@ extension Lowering {
     case .stringLiteralExpr(let string):
       return Expr(.compound(pieces(Syntax(string))), place, .other)
     case .asExpr(let cast):
-      let type = guessType(cast.type.trimmedDescription)
+      let type = declarations.type(named: cast.type.trimmedDescription)
       let inner = expression(cast.expression)
       let mark = cast.questionOrExclamationMark?.text == "?" ? "?" : ""
       return Expr(
@@ -130,7 +130,8 @@ extension Lowering {
     scope.push()
     let outer = returnsPromise
     let written = node.signature?.returnClause?.type.trimmedDescription
-    returnsPromise = written.map { guessType($0).isThenable } ?? nextClosureReturnsPromise
+    returnsPromise =
+      written.map { declarations.type(named: $0).isThenable } ?? nextClosureReturnsPromise
     nextClosureReturnsPromise = false
     if returnsPromise, node.statements.count == 1 { expectPromise(node.statements.first?.item) }
     defer {
@@ -148,7 +149,8 @@ extension Lowering {
       names = clause.parameters.map { parameter in
         let name = (parameter.secondName ?? parameter.firstName).text
         scope.declare(
-          name, parameter.type.map { guessType($0.trimmedDescription) } ?? parameterType)
+          name,
+          parameter.type.map { declarations.type(named: $0.trimmedDescription) } ?? parameterType)
         return name
       }
     case nil: break

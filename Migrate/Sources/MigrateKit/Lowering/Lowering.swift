@@ -36,7 +36,7 @@ final class Lowering {
     scope.push()
     defer { scope.pop() }
     for parameter in function.parameters {
-      scope.declare(parameter: parameter.name, type: parameter.type)
+      scope.declare(parameter: parameter.name, type: parameter.type, declarations)
     }
     let isExpression = !function.returns.isEmpty && isSingleExpression(statements)
     returnsPromise = function.type.isThenable
@@ -211,13 +211,14 @@ final class Lowering {
       scope.push()
       let outer = returnsPromise
       returnsPromise =
-        guessType(node.signature.returnClause?.type.trimmedDescription ?? "").isThenable
+        declarations.type(named: node.signature.returnClause?.type.trimmedDescription ?? "")
+        .isThenable
       if returnsPromise, body.statements.count == 1 { expectPromise(body.statements.first?.item) }
       defer {
         scope.pop()
         returnsPromise = outer
       }
-      parameters.forEach { scope.declare(parameter: $0.name, type: $0.type) }
+      parameters.forEach { scope.declare(parameter: $0.name, type: $0.type, declarations) }
       let lowered = Body(
         parameters: parameters.map(\.name), steps: steps(body.statements),
         isExpression: isSingleExpression(body.statements),
@@ -240,7 +241,7 @@ final class Lowering {
       }
       let value = binding.initializer.map { expression($0.value) }
       let written = binding.typeAnnotation?.type.trimmedDescription
-      let type = written.map(guessType) ?? value?.type ?? .unknown
+      let type = written.map(declarations.type) ?? value?.type ?? .unknown
       let pattern = declare(binding.pattern, type: type, value: value)
       return .bind(pattern, value, isVariable: isVariable, isAsyncLet: isAsync)
     }
