@@ -281,6 +281,10 @@ final class Lowering {
   private func choose(_ node: SwitchExprSyntax) -> Step {
     let subject = expression(node.subject)
     var cases: [Case] = []
+    let isOptional = node.cases.contains { element in
+      guard case .case(let label)? = element.as(SwitchCaseSyntax.self)?.label else { return false }
+      return label.caseItems.contains { unwrapped($0.pattern) != nil }
+    }
     for element in node.cases {
       guard let item = element.as(SwitchCaseSyntax.self) else { continue }
       scope.push()
@@ -291,7 +295,8 @@ final class Lowering {
       if case .case(let label) = item.label {
         names = boundNames(Syntax(label.caseItems))
         names.forEach { scope.declare($0, .unknown) }
-        pattern = label.caseItems.map { canonicalPattern($0.pattern.trimmedDescription) }
+        pattern = label.caseItems.map { canonicalPattern($0.pattern) }
+          .map { isOptional && $0 == ".none" ? "nil" : $0 }
           .sorted().joined(separator: ", ")
         filter = label.caseItems.first?.whereClause.map { expression($0.condition) }
       }
@@ -315,7 +320,8 @@ final class Lowering {
         let names = boundNames(Syntax(match.pattern))
         let value = expression(match.initializer.value)
         names.forEach { scope.declare($0, .unknown) }
-        return .match(canonicalPattern(match.pattern.trimmedDescription), names, value)
+        if let pattern = unwrapped(match.pattern) { return .unwrap(pattern, value) }
+        return .match(canonicalPattern(match.pattern), names, value)
       case .availability(let availability):
         return .fixed(availability.trimmedDescription)
       }
