@@ -232,8 +232,15 @@ final class Machine {
       let value = value ?? .nothing
       if case .name(let name) = target.kind, let old = state.environment[name] {
         var state = state
-        state.environment[name] =
-          symbol == "=" ? value : .plain(shortened("(\(old.text) \(symbol) \(value.text))"))
+        if case .list(var list) = old, case .list(let other) = value, symbol == "+=",
+          list.depth == state.loops.count
+        {
+          list.elements += other.elements
+          state.environment[name] = .list(list)
+        } else {
+          state.environment[name] =
+            symbol == "=" ? value : .plain(shortened("(\(old.text) \(symbol) \(value.text))"))
+        }
         return [(state, .normal(.nothing))]
       }
       if symbol == "=", let gathered = try gather(target, value, state) {
@@ -249,6 +256,8 @@ final class Machine {
           .set, key: "\(subject) \(symbol) \(text)", subject: subject, values: text,
           at: target.place, isEffect: true, closures: callbacks([value], state), in: &state)
         state.assigned[subject, default: 0] += 1
+        let isStored = if case .promise = value { true } else { isPromise }
+        state.stored[subject] = isStored ? value : nil
         if let name = target.root, state.variables.contains(name),
           case .plain(let text)? = state.environment[name], !text.hasPrefix(Self.changed)
         {

@@ -37,6 +37,10 @@ extension Lowering {
       let callee = Expr(.member(lowered, name), self.place(member.declName))
       return Expr(.call(callee, all), place, callType(lowered, name, all))
     }
+    // `[Type]()` is `[]`.
+    if node.calledExpression.is(ArrayExprSyntax.self), all.isEmpty {
+      return Expr(.list([]), place, .other)
+    }
     let callee = expression(node.calledExpression)
     return Expr(.call(callee, all), place, callType(callee, all))
   }

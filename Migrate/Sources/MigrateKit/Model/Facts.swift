@@ -84,6 +84,7 @@ indirect enum Value {
   case resolverMethod(Int, String)
   case closure(Body)
   case tuple([Value])
+  case list(List)
   case group
   case elements(Elements)
 
@@ -96,12 +97,23 @@ indirect enum Value {
     case .resolverMethod(_, let name): "resolver.\(name)"
     case .closure: "{…}"
     case .tuple(let values): "(" + values.map(\.text).joined(separator: ", ") + ")"
+    case .list(let list): list.text
     case .group: "group"
     case .elements(let elements): elements.text
     }
   }
 
   static var nothing: Value { .plain("()") }
+}
+
+/// The elements of an array.
+struct List {
+  var elements: [Value]
+  /// The number of loops around the expression that creates the array; -1 if other code has it, so
+  /// that a change is an effect.
+  var depth: Int
+
+  var text: String { shortened("[" + elements.map(\.text).joined(separator: ", ") + "]") }
 }
 
 /// The result of a promise, or of a function.
