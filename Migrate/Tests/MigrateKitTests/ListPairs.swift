@@ -115,6 +115,26 @@ extension Pair {
         }
         """,
         finds: [.effectLost]),
+      Pair(
+        "promise added to a copy of the array",
+        """
+        import PromiseKit
+        @MainActor func all() -> Promise<Void> {
+          var all = [first()]
+          all.append(second())
+          return when(fulfilled: all).asVoid()
+        }
+        """,
+        """
+        import PromiseKit
+        @MainActor func all() -> Promise<Void> {
+          let some = [first()]
+          var all = some
+          all.append(second())
+          return when(fulfilled: some).asVoid()
+        }
+        """,
+        finds: [.waitLost]),
     ]
     + [
       ("tick = warm()\n    await tick.value\n    log.write(\"warm\")", []),

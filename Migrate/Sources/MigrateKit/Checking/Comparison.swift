@@ -241,7 +241,9 @@ final class Comparison {
     // it is awaited.
     let isChildCall = second.lists[after.list] == .child && !after.isEffect
     if !isChildCall { compareExecutors(before, after, pair) }
-    guard before.isStrong, after.isStrong else { return }
+    // A path that fails before it waits for a child task ends it.
+    let goesOn = if case .value = second.ending { true } else { false }
+    guard before.isStrong, after.isStrong || goesOn else { return }
     let wasWaitedFor = before.isAwaited || before.origin != 0
     let isLeft = wasWaitedFor && first.waits(for: before) && !second.waits(for: after)
     if before.kind == .call, before.isKnownToBeAwaited,
@@ -250,6 +252,7 @@ final class Comparison {
       causes.append((before.key, after.key))
       note(.waitLost, after.summary, before.place, after.place, pair)
     }
+    guard after.isStrong else { return }
     if before.priority != after.priority {
       note(
         .priorityChanged,
