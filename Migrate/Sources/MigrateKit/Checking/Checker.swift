@@ -85,7 +85,8 @@ public final class Checker {
     _ newOnly: [String: (FunctionDeclaration, Body)]
   ) {
     guard let statements = before.statements, let others = after.statements else { return }
-    if statements.trimmedDescription == others.trimmedDescription,
+    // Files that both versions share have one tree.
+    if statements.id == others.id || statements.trimmedDescription == others.trimmedDescription,
       before.isAsync == after.isAsync,
       startExecutor(of: before, old.declarations) == startExecutor(of: after, new.declarations)
     {
