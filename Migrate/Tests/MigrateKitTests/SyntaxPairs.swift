@@ -129,6 +129,51 @@ extension Pair {
         """,
         finds: []),
       Pair(
+        "written type in place of init",
+        """
+        import PromiseKit
+        @MainActor func icon(_ name: String) -> Promise<Icon> {
+          firstly { net.image(name) }.map { image -> Icon in
+            return .init(image: image, isFinal: true)
+          }.recover { _ -> Promise<Icon> in
+            let plain: Icon = .init(image: generic, isFinal: false)
+            log.write(plain)
+            return .value(.init(image: generic, isFinal: true))
+          }
+        }
+        """,
+        """
+        @MainActor func icon(_ name: String) async throws -> Icon {
+          do {
+            return Icon(image: try await net.image(name), isFinal: true)
+          } catch where !error.isCancelled {
+            log.write(Icon(image: generic, isFinal: false))
+            return Icon(image: generic, isFinal: true)
+          }
+        }
+        """,
+        finds: []),
+      Pair(
+        "guard in place of an optional receiver", laterBefore,
+        """
+        @MainActor func later() async throws {
+          try await net.save()
+          guard let presenter = delegate?.presenter(for: self) else { return }
+          presenter.show("later")
+        }
+        """,
+        finds: []),
+      Pair(
+        "guard that skips more than an optional receiver", laterBefore,
+        """
+        @MainActor func later() async throws {
+          guard let presenter = delegate?.presenter(for: self) else { return }
+          try await net.save()
+          presenter.show("later")
+        }
+        """,
+        finds: [.effectLost]),
+      Pair(
         "other function of a type with the name of an operator",
         """
         import PromiseKit
@@ -155,6 +200,13 @@ extension Pair {
         """,
         finds: []),
     ]
+
+  private static let laterBefore = """
+    import PromiseKit
+    @MainActor func later() -> Promise<Void> {
+      net.save().done { delegate?.presenter(for: self)?.show("later") }
+    }
+    """
 
   private static let openBefore = """
     import PromiseKit

@@ -191,6 +191,7 @@ final class Comparison {
       let event = first.events[index]
       // A program that crashes does nothing more.
       if crashes || second.ending == .crash && first.ending != .crash { continue }
+      if second.skips(event) { continue }
       causes.append((event.key, nil))
       let isRepeated = alignment.same.contains { first.events[$0.old].key == event.key }
       note(
@@ -203,6 +204,7 @@ final class Comparison {
         note(.crash, "", nil, event.place, pair)
         continue
       }
+      if first.skips(event) { continue }
       causes.append((nil, event.key))
       let isRepeated = alignment.same.contains { second.events[$0.new].key == event.key }
       note(isRepeated ? .effectRepeated : .effectAdded, event.key, nil, event.place, pair)

@@ -147,6 +147,7 @@ extension Machine {
       .call, key: text, subject: name, values: values.map(\.text).joined(separator: ", "),
       isUnlabelled: isUnlabelled, at: expression.place, isEffect: isEffect,
       isPromise: type.isThenable, closures: callbacks(values, state), in: &state)
+    state.events[state.events.count - 1].isOptional = expression.hasOptionalReceiver
     return [(state, .plain(text), nil)]
   }
 

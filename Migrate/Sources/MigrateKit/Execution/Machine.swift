@@ -255,6 +255,7 @@ final class Machine {
         record(
           .set, key: "\(subject) \(symbol) \(text)", subject: subject, values: text,
           at: target.place, isEffect: true, closures: callbacks([value], state), in: &state)
+        state.events[state.events.count - 1].isOptional = target.hasOptionalReceiver
         state.assigned[subject, default: 0] += 1
         let isStored = if case .promise = value { true } else { isPromise }
         state.stored[subject] = isStored ? value : nil
@@ -300,6 +301,15 @@ final class Machine {
 }
 
 extension Expr {
+  /// Whether a part of `first?.second.third` is followed by a question mark.
+  var hasOptionalReceiver: Bool {
+    switch kind {
+    case .call(let callee, _): callee.hasOptionalReceiver
+    case .member(let base?, _): base.isOptional || base.hasOptionalReceiver
+    default: false
+    }
+  }
+
   /// The name that an expression such as `name.member.member` starts with.
   fileprivate var root: String? {
     switch kind {

@@ -1,3 +1,4 @@
+import Foundation
 import SwiftSyntax
 
 /// Calls: which ones apply operators to promises, and what calls return.
@@ -41,7 +42,14 @@ extension Lowering {
     if node.calledExpression.is(ArrayExprSyntax.self), all.isEmpty {
       return Expr(.list([]), place, .other)
     }
-    let callee = expression(node.calledExpression)
+    var callee = expression(node.calledExpression)
+    // `.init(…)` is `Type(…)`, too.
+    if case .member(nil, "init") = callee.kind,
+      let type = expectedTypes[node.id]?.trimmingCharacters(in: ["?", "!"]),
+      type.first?.isUppercase == true, !declarations.type(named: type).isThenable
+    {
+      callee = Expr(.name(type), callee.place, .other)
+    }
     return Expr(.call(callee, all), place, callType(callee, all))
   }
 
@@ -90,7 +98,9 @@ extension Lowering {
       decisions.byIndex += 1
     } else if base.type.isThenable {
       decisions.byDeclaration += 1
-    } else if isOfOtherType(base) || !hasClosure && isDeclaredAsOther(base) {
+    } else if isOfOtherType(base) || !hasClosure && isDeclaredAsOther(base)
+      || !Operators.isTelling(name) && isUsedAsOther(node)
+    {
       decisions.others += 1
       return nil
     } else if declarations.declaresOperator(name, labels: labels(all)),
@@ -123,6 +133,23 @@ extension Lowering {
     if case .call(let callee, _) = base.kind { type = callee }
     guard case .name(let name) = type.kind, name.first?.isUppercase == true else { return false }
     return scope.type(of: name) == nil && !declarations.type(named: name).isThenable
+  }
+
+  /// Whether a call is where a promise can't be: in a string, as an operand, in a loop, as the argument
+  /// of a collection, or where another type is written.
+  private func isUsedAsOther(_ node: FunctionCallExprSyntax) -> Bool {
+    if let type = expectedTypes[node.id] { return declarations.type(named: type) == .other }
+    guard let parent = node.parent else { return false }
+    if parent.is(ForStmtSyntax.self) { return true }
+    if let infix = parent.as(InfixOperatorExprSyntax.self) {
+      let symbol = infix.operator.as(BinaryOperatorExprSyntax.self)?.operator.text
+      return symbol.map { $0 != "??" } ?? false
+    }
+    guard parent.is(LabeledExprSyntax.self), let owner = parent.parent?.parent else { return false }
+    if owner.is(ExpressionSegmentSyntax.self) { return true }
+    let callee = owner.as(FunctionCallExprSyntax.self)?.calledExpression.trimmedDescription ?? ""
+    return ["Set", "Dictionary", "Array", "String"].contains(callee)
+      || callee.hasPrefix("XCTAssert")
   }
 
   /// Whether the declaration of a name or a member says that it isn't a promise.
@@ -158,7 +185,7 @@ extension Lowering {
   /// Whether a later operator of the same chain is one that only promises have.
   private func continuesAsChain(_ node: FunctionCallExprSyntax) -> Bool {
     var current = Syntax(node)
-    if promisePositions.contains(current.id) { return true }
+    if isExpectedPromise(current) { return true }
     while let member = current.parent?.as(MemberAccessExprSyntax.self),
       let call = member.parent?.as(FunctionCallExprSyntax.self), let library
     {
@@ -169,7 +196,7 @@ extension Lowering {
         return true
       }
       current = Syntax(call)
-      if promisePositions.contains(current.id) { return true }
+      if isExpectedPromise(current) { return true }
     }
     return false
   }

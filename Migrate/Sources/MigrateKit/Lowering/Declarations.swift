@@ -74,7 +74,7 @@ func guessType(_ written: String) -> TypeGuess {
   }
   // A generic parameter can be a promise.
   if text.count <= 2, text.first?.isUppercase == true { return .unknown }
-  if text.hasPrefix("Promise<") || text == "Promise" { return .promise }
+  if ["Promise", "Thenable"].contains(text.prefix { $0 != "<" }) { return .promise }
   if text.hasPrefix("Guarantee<") || text == "Guarantee" { return .guarantee }
   if text.hasPrefix("Resolver<") || text.hasPrefix("CheckedContinuation<")
     || text.hasPrefix("UnsafeContinuation<")

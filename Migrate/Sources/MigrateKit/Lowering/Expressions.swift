@@ -51,7 +51,9 @@ extension Lowering {
     case .keyPathExpr(let path):
       return Expr(.keyPath(path.components.trimmedDescription), place, .other)
     case .optionalChainingExpr(let chained):
-      return expression(chained.expression)
+      let inner = expression(chained.expression)
+      inner.isOptional = true
+      return inner
     case .forceUnwrapExpr(let forced):
       return expression(forced.expression)
     case .integerLiteralExpr, .floatLiteralExpr, .booleanLiteralExpr, .nilLiteralExpr,
@@ -128,15 +130,14 @@ extension Lowering {
 
   func body(_ node: ClosureExprSyntax) -> Body {
     scope.push()
-    let outer = returnsPromise
+    let outer = resultType
     let written = node.signature?.returnClause?.type.trimmedDescription
-    returnsPromise =
-      written.map { declarations.type(named: $0).isThenable } ?? nextClosureReturnsPromise
+    resultType = written ?? (nextClosureReturnsPromise ? "Promise" : nil)
     nextClosureReturnsPromise = false
-    if returnsPromise, node.statements.count == 1 { expectPromise(node.statements.first?.item) }
+    expectResult(of: node.statements)
     defer {
       scope.pop()
-      returnsPromise = outer
+      resultType = outer
     }
     let parameterType = nextParametersAreValues ? TypeGuess.other : .unknown
     nextParametersAreValues = false

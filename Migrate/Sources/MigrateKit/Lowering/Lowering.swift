@@ -10,14 +10,14 @@ final class Lowering {
   var decisions = Decisions()
   /// The operators that were found, inner ones first.
   var links: [Link] = []
-  /// Whether the code that is being lowered returns a promise.
-  var returnsPromise = false
+  /// The written result type of the code that is being lowered, or "Promise"; nil if it isn't known.
+  var resultType: String?
   /// Whether the next closure is the handler of an operator that requires a promise.
   var nextClosureReturnsPromise = false
   /// Whether the parameters of the next closure are values of promises, and not promises.
   var nextParametersAreValues = false
-  /// Expressions whose type must be a promise, because they are returned as one.
-  var promisePositions: Set<SyntaxIdentifier> = []
+  /// The types of expressions that are returned, or bound to a name with a type.
+  var expectedTypes: [SyntaxIdentifier: String] = [:]
 
   init(_ file: SourceFile, _ declarations: Declarations, owner: String) {
     self.file = file
@@ -39,8 +39,8 @@ final class Lowering {
       scope.declare(parameter: parameter.name, type: parameter.type, declarations)
     }
     let isExpression = !function.returns.isEmpty && isSingleExpression(statements)
-    returnsPromise = function.type.isThenable
-    if returnsPromise, statements.count == 1 { expectPromise(statements.first?.item) }
+    resultType = function.returns.isEmpty ? nil : function.returns
+    expectResult(of: statements)
     return Body(
       parameters: function.parameters.map(\.name), steps: steps(statements),
       isExpression: isExpression, isMainActor: false,
@@ -53,16 +53,37 @@ final class Lowering {
     return statements.flatMap(steps)
   }
 
-  /// Notes that an expression is returned as a promise.
-  func expectPromise(_ item: CodeBlockItemSyntax.Item?) {
-    switch item {
-    case .expr(let expression): promisePositions.insert(expression.id)
+  /// Notes the type of the only expression of a body.
+  func expectResult(of statements: CodeBlockItemListSyntax) {
+    guard statements.count == 1 else { return }
+    switch statements.first?.item {
+    case .expr(let expression): expect(resultType, of: expression)
     case .stmt(let statement):
-      if let only = statement.as(ExpressionStmtSyntax.self) {
-        promisePositions.insert(only.expression.id)
-      }
+      expect(resultType, of: statement.as(ExpressionStmtSyntax.self)?.expression)
     default: break
     }
+  }
+
+  /// Notes the type of an expression, and of what it consists of.
+  func expect(_ type: String?, of node: ExprSyntax?) {
+    guard let type, let node else { return }
+    expectedTypes[node.id] = type
+    if let attempt = node.as(TryExprSyntax.self) { expect(type, of: attempt.expression) }
+    if let awaited = node.as(AwaitExprSyntax.self) { expect(type, of: awaited.expression) }
+    // `.value(value)` of a promise.
+    if let call = node.as(FunctionCallExprSyntax.self), call.arguments.count == 1,
+      call.calledExpression.as(MemberAccessExprSyntax.self)?.declName.baseName.text == "value",
+      let start = type.firstIndex(of: "<"), type.hasSuffix(">"),
+      declarations.type(named: type).isThenable
+    {
+      expect(
+        String(type[type.index(after: start)...].dropLast()), of: call.arguments.first?.expression)
+    }
+  }
+
+  /// Whether an expression must be a promise, because it's returned as one.
+  func isExpectedPromise(_ node: Syntax) -> Bool {
+    expectedTypes[node.id].map { declarations.type(named: $0).isThenable } ?? false
   }
 
   private func isSingleExpression(_ statements: CodeBlockItemListSyntax) -> Bool {
@@ -121,7 +142,7 @@ final class Lowering {
   private func steps(_ node: StmtSyntax) -> [Step] {
     if let node = node.as(ExpressionStmtSyntax.self) { return step(node.expression) }
     if let node = node.as(ReturnStmtSyntax.self) {
-      if returnsPromise, let value = node.expression { promisePositions.insert(value.id) }
+      expect(resultType, of: node.expression)
       return [.exit(node.expression.map(expression), place(node))]
     }
     if let node = node.as(ThrowStmtSyntax.self) {
@@ -209,14 +230,12 @@ final class Lowering {
       }
       scope.declare(node.name.text, .other)
       scope.push()
-      let outer = returnsPromise
-      returnsPromise =
-        declarations.type(named: node.signature.returnClause?.type.trimmedDescription ?? "")
-        .isThenable
-      if returnsPromise, body.statements.count == 1 { expectPromise(body.statements.first?.item) }
+      let outer = resultType
+      resultType = node.signature.returnClause?.type.trimmedDescription
+      expectResult(of: body.statements)
       defer {
         scope.pop()
-        returnsPromise = outer
+        resultType = outer
       }
       parameters.forEach { scope.declare(parameter: $0.name, type: $0.type, declarations) }
       let lowered = Body(
@@ -233,14 +252,11 @@ final class Lowering {
     let isAsync = node.modifiers.contains { $0.name.text == "async" }
     let isVariable = node.bindingSpecifier.text == "var"
     return node.bindings.map { binding in
-      if returnsPromise, let value = binding.initializer?.value,
-        let name = binding.pattern.as(IdentifierPatternSyntax.self)?.identifier.text,
-        node.isReturned(name)
-      {
-        promisePositions.insert(value.id)
-      }
-      let value = binding.initializer.map { expression($0.value) }
       let written = binding.typeAnnotation?.type.trimmedDescription
+      let name = binding.pattern.as(IdentifierPatternSyntax.self)?.identifier.text
+      let isResult = name.map(node.isReturned) ?? false
+      expect(written ?? (isResult ? resultType : nil), of: binding.initializer?.value)
+      let value = binding.initializer.map { expression($0.value) }
       let type = written.map(declarations.type) ?? value?.type ?? .unknown
       let pattern = declare(binding.pattern, type: type, value: value)
       return .bind(pattern, value, isVariable: isVariable, isAsyncLet: isAsync)

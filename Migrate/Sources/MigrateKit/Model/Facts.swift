@@ -64,6 +64,8 @@ struct Event {
   /// The closures that are passed, which run at a time that isn't known.
   let closures: [Callback]
   let priority: String
+  /// Whether the event only happens if an optional receiver has a value.
+  var isOptional = false
 }
 
 /// A closure that another function calls.
@@ -190,6 +192,16 @@ struct Path {
       }
     }
     return path
+  }
+
+  /// Whether an event of another path has no receiver on this one: `value?.call()` does nothing if
+  /// `value` is nil.
+  func skips(_ event: Event) -> Bool {
+    event.isOptional
+      && decisions.contains { question, hasValue in
+        guard !hasValue, question.hasSuffix(" != nil") else { return false }
+        return event.key.hasPrefix(question.dropLast(7).prefix { $0 != "@" } + ".")
+      }
   }
 
   /// Whether the code waits for an event's result, or for the work that the event is part of.
