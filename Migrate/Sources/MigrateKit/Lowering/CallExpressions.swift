@@ -17,7 +17,7 @@ extension Lowering {
     nextParametersAreValues = isOperator
     defer { nextParametersAreValues = false }
     if let trailing = node.trailingClosure {
-      nextClosureReturnsPromise = requiresPromise(node.calledExpression)
+      nextClosureResult = requiresPromise(node.calledExpression) ? "Promise" : nil
       all.append(
         Expr.Argument(label: Declarations.trailing, value: expression(ExprSyntax(trailing))))
     }

@@ -132,8 +132,8 @@ extension Lowering {
     scope.push()
     let outer = resultType
     let written = node.signature?.returnClause?.type.trimmedDescription
-    resultType = written ?? (nextClosureReturnsPromise ? "Promise" : nil)
-    nextClosureReturnsPromise = false
+    resultType = written ?? nextClosureResult
+    nextClosureResult = nil
     expectResult(of: node.statements)
     defer {
       scope.pop()

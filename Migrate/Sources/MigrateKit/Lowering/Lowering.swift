@@ -1,3 +1,4 @@
+import Foundation
 import SwiftSyntax
 
 /// Lowers the syntax of a file to bodies.
@@ -12,8 +13,8 @@ final class Lowering {
   var links: [Link] = []
   /// The written result type of the code that is being lowered, or "Promise"; nil if it isn't known.
   var resultType: String?
-  /// Whether the next closure is the handler of an operator that requires a promise.
-  var nextClosureReturnsPromise = false
+  /// What the next closure has to return, as far as what it's passed to or bound to says so.
+  var nextClosureResult: String?
   /// Whether the parameters of the next closure are values of promises, and not promises.
   var nextParametersAreValues = false
   /// The types of expressions that are returned, or bound to a name with a type.
@@ -66,7 +67,8 @@ final class Lowering {
 
   /// Notes the type of an expression, and of what it consists of.
   func expect(_ type: String?, of node: ExprSyntax?) {
-    guard let type, let node else { return }
+    // The value of an expression that is where `Void` is expected can be unused.
+    guard let type, let node, !["Void", "()"].contains(type) else { return }
     expectedTypes[node.id] = type
     if let attempt = node.as(TryExprSyntax.self) { expect(type, of: attempt.expression) }
     if let awaited = node.as(AwaitExprSyntax.self) { expect(type, of: awaited.expression) }
@@ -255,6 +257,12 @@ final class Lowering {
       let written = binding.typeAnnotation?.type.trimmedDescription
       let name = binding.pattern.as(IdentifierPatternSyntax.self)?.identifier.text
       let isResult = name.map(node.isReturned) ?? false
+      if let arrow = written?.range(of: "->", options: .backwards), let written,
+        binding.initializer?.value.is(ClosureExprSyntax.self) == true
+      {
+        nextClosureResult = written[arrow.upperBound...].trimmingCharacters(
+          in: CharacterSet(charactersIn: " )?"))
+      }
       expect(written ?? (isResult ? resultType : nil), of: binding.initializer?.value)
       let value = binding.initializer.map { expression($0.value) }
       let type = written.map(declarations.type) ?? value?.type ?? .unknown
