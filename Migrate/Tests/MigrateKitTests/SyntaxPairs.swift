@@ -174,6 +174,110 @@ extension Pair {
         """,
         finds: [.effectLost]),
       Pair(
+        "names that are assigned together",
+        """
+        import PromiseKit
+        @MainActor func header(_ isForced: Bool) -> Promise<String> {
+          firstly { () -> Promise<(String, Date)> in
+            isForced ? renew() : current()
+          }.map { token, date in
+            log.write(date)
+            return format(token)
+          }
+        }
+        """,
+        """
+        @MainActor func header(_ isForced: Bool) async throws -> String {
+          let token: String
+          let date: Date
+          if isForced {
+            (token, date) = try await renew()
+          } else {
+            (token, date) = try await current()
+          }
+          log.write(date)
+          return format(token)
+        }
+        """,
+        finds: []),
+      Pair(
+        "results in tap", renewBefore,
+        """
+        @MainActor func renewed() async throws -> Token {
+          do {
+            let token = try await renew()
+            log.write("renewed")
+            return token
+          } catch {
+            log.write(error)
+            throw error
+          }
+        }
+        """,
+        finds: []),
+      Pair(
+        "results in tap exchanged", renewBefore,
+        """
+        @MainActor func renewed() async throws -> Token {
+          do {
+            let token = try await renew()
+            log.write("renewed")
+            return token
+          } catch {
+            log.write("renewed")
+            throw error
+          }
+        }
+        """,
+        finds: [.argumentChanged]),
+      Pair(
+        "error of the value with which a handler recovers",
+        """
+        import PromiseKit
+        @MainActor func image() -> Promise<Image> {
+          net.image().recover(policy: .allErrors) { error -> Promise<Image> in
+            log.write(error)
+            return try .value(draw(error))
+          }
+        }
+        """,
+        """
+        @MainActor func image() async throws -> Image {
+          do {
+            return try await net.image()
+          } catch {
+            log.write(error)
+            return try draw(error)
+          }
+        }
+        """,
+        finds: []),
+      Pair(
+        "work before the result of a child task",
+        """
+        import PromiseKit
+        @MainActor func page() -> Promise<Page> {
+          let image = firstly { net.image() }.get { log.write($0) }
+          return firstly { net.text() }.get { show($0) }.then { text in
+            image.map { Page(text, $0) }
+          }
+        }
+        """,
+        """
+        @MainActor func page() async throws -> Page {
+          async let image = logged()
+          let text = try await net.text()
+          show(text)
+          return Page(text, try await image)
+        }
+        @MainActor func logged() async throws -> Image {
+          let image = try await net.image()
+          log.write(image)
+          return image
+        }
+        """,
+        finds: []),
+      Pair(
         "other function of a type with the name of an operator",
         """
         import PromiseKit
@@ -205,6 +309,18 @@ extension Pair {
     import PromiseKit
     @MainActor func later() -> Promise<Void> {
       net.save().done { delegate?.presenter(for: self)?.show("later") }
+    }
+    """
+
+  private static let renewBefore = """
+    import PromiseKit
+    @MainActor func renewed() -> Promise<Token> {
+      renew().tap { result in
+        switch result {
+        case .fulfilled: log.write("renewed")
+        case let .rejected(error): log.write(error)
+        }
+      }
     }
     """
 

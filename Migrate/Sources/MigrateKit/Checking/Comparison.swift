@@ -160,7 +160,9 @@ final class Comparison {
       .contains(difference.rule)
     func mentions(_ part: String, _ key: String?) -> Bool {
       guard let key else { return false }
-      return part.contains(key) && (part != key || isEnding)
+      // The texts of errors are shortened more than those of calls.
+      let start = key.utf8.count > 150 ? key.prefix(110) : key[...]
+      return part.contains(start) && (part != key || isEnding)
     }
     let parts = difference.detail.components(separatedBy: "` became `")
     // The call that settled a promise later was replaced, and with it all results.
@@ -372,7 +374,7 @@ final class Comparison {
     return first.events[one.old].list == first.events[two.old].list
       && later.list == earlier.list && one.new > two.new
       // A task and the code until its value is awaited have no order.
-      && !(second.lists[later.origin] == .task && earlier.origin != later.origin
+      && !([.task, .child].contains(second.lists[later.origin]) && earlier.origin != later.origin
         && earlier.start > later.originStart)
   }
 

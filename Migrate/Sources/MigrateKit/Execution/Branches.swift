@@ -82,6 +82,10 @@ extension Machine {
       state.environment[name] = .plain(text)
       return state
     }
+    if let known = CaseName.ofResult(text), names.count == 1, ".\(known.name)" == pattern {
+      state.environment[names[0]] = .plain(String(known.value))
+      return state
+    }
     for (index, name) in names.enumerated() {
       state.environment[name] = .plain(
         shortened("\(text)[\(pattern.prefix { $0 != "(" })\(names.count > 1 ? ".\(index)" : "")]"))

@@ -147,6 +147,15 @@ extension Machine {
   private func attempt(
     _ kind: Expr.Attempt, _ inner: Expr, _ state: State, isEffect: Bool
   ) throws -> Values {
+    if kind == .propagate, case .call(let callee, let arguments) = inner.kind,
+      case .member(nil, "value") = callee.kind, library != nil
+    {
+      // In `try .value(parse())`, the argument can throw.
+      let tried = arguments.map {
+        Expr.Argument(label: $0.label, value: Expr(.attempt(kind, $0.value), $0.value.place))
+      }
+      return try evaluate(Expr(.call(callee, tried), inner.place, inner.type), state)
+    }
     var state = state
     let wasInTry = state.isInTry
     state.isInTry = true

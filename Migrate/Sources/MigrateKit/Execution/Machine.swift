@@ -212,9 +212,7 @@ final class Machine {
     case .ignored: break
     case .tuple(let parts):
       for (index, part) in parts.enumerated() {
-        var element = Value.plain("\(value.text).\(index)")
-        if case .tuple(let values) = value, index < values.count { element = values[index] }
-        state = destructure(part, element, state)
+        state = destructure(part, value.part(index), state)
       }
     }
     return state
@@ -229,43 +227,60 @@ final class Machine {
     let isPromise = value.type.isThenable
     return try evaluate(value, state).flatMap { state, value, flow -> Results in
       if let flow { return [(state, flow)] }
-      let value = value ?? .nothing
-      if case .name(let name) = target.kind, let old = state.environment[name] {
-        var state = state
-        if case .list(var list) = old, case .list(let other) = value, symbol == "+=",
-          list.depth == state.loops.count
-        {
-          list.elements += other.elements
-          state.environment[name] = .list(list)
-        } else {
-          state.environment[name] =
-            symbol == "=" ? value : .plain(shortened("(\(old.text) \(symbol) \(value.text))"))
+      return try store(value ?? .nothing, target, symbol, isPromise: isPromise, state)
+    }
+  }
+
+  private func store(
+    _ value: Value, _ target: Expr, _ symbol: String, isPromise: Bool, _ state: State
+  ) throws -> Results {
+    if case .compound(let pieces) = target.kind, pieces.count == 1, case .text("_") = pieces[0] {
+      return [(state, .normal(.nothing))]
+    }
+    if symbol == "=", case .tuple(let parts) = target.kind {
+      var results: Results = [(state, .normal(.nothing))]
+      for (index, part) in parts.enumerated() {
+        results = try results.flatMap {
+          try store(value.part(index), part.value, symbol, isPromise: false, $0.0)
         }
-        return [(state, .normal(.nothing))]
       }
-      if symbol == "=", let gathered = try gather(target, value, state) {
-        return [(gathered, .normal(.nothing))]
+      return results
+    }
+    if case .name(let name) = target.kind, let old = state.environment[name] {
+      var state = state
+      if case .list(var list) = old, case .list(let other) = value, symbol == "+=",
+        list.depth == state.loops.count
+      {
+        list.elements += other.elements
+        state.environment[name] = .list(list)
+      } else {
+        state.environment[name] =
+          symbol == "=" ? value : .plain(shortened("(\(old.text) \(symbol) \(value.text))"))
       }
-      return try evaluate(target, state).map { state, subject, flow in
-        if let flow { return (state, flow) }
-        var state = state
-        let subject = (subject?.text ?? "").replacingOccurrences(of: Self.changed, with: "")
-        // A stored promise is what a stored task is; the call that starts it is described by itself.
-        let text = isPromise ? "promise" : value.text
-        record(
-          .set, key: "\(subject) \(symbol) \(text)", subject: subject, values: text,
-          at: target.place, isEffect: true, closures: callbacks([value], state), in: &state)
-        state.events[state.events.count - 1].isOptional = target.hasOptionalReceiver
-        state.assigned[subject, default: 0] += 1
-        let isStored = if case .promise = value { true } else { isPromise }
-        state.stored[subject] = isStored ? value : nil
-        if let name = target.root, state.variables.contains(name),
-          case .plain(let text)? = state.environment[name], !text.hasPrefix(Self.changed)
-        {
-          state.environment[name] = .plain(shortened(Self.changed + text))
-        }
-        return (state, .normal(.nothing))
+      return [(state, .normal(.nothing))]
+    }
+    if symbol == "=", let gathered = try gather(target, value, state) {
+      return [(gathered, .normal(.nothing))]
+    }
+    return try evaluate(target, state).map { state, subject, flow in
+      if let flow { return (state, flow) }
+      var state = state
+      let subject = (subject?.text ?? "").replacingOccurrences(of: Self.changed, with: "")
+      // A stored promise is what a stored task is; the call that starts it is described by itself.
+      let text = isPromise ? "promise" : value.text
+      record(
+        .set, key: "\(subject) \(symbol) \(text)", subject: subject, values: text,
+        at: target.place, isEffect: true, closures: callbacks([value], state), in: &state)
+      state.events[state.events.count - 1].isOptional = target.hasOptionalReceiver
+      state.assigned[subject, default: 0] += 1
+      let isStored = if case .promise = value { true } else { isPromise }
+      state.stored[subject] = isStored ? value : nil
+      if let name = target.root, state.variables.contains(name),
+        case .plain(let text)? = state.environment[name], !text.hasPrefix(Self.changed)
+      {
+        state.environment[name] = .plain(shortened(Self.changed + text))
       }
+      return (state, .normal(.nothing))
     }
   }
 

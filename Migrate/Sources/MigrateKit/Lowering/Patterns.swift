@@ -91,6 +91,11 @@ extension Lowering {
       let head = result[..<dot]
       if head.first?.isUppercase == true { result.removeSubrange(..<dot) }
     }
+    // PromiseKit's results have other names than those of the standard library.
+    for (name, standard) in [(".fulfilled", ".success"), (".rejected", ".failure")]
+    where result == name || result.hasPrefix(name + "(") {
+      result = standard + result.dropFirst(name.count)
+    }
     if let paren = result.firstIndex(of: "("), result.hasPrefix(".") {
       if text.contains("let ") || text.contains("_") || text.contains("var ") {
         result = String(result[..<paren])

@@ -105,6 +105,12 @@ indirect enum Value {
     }
   }
 
+  /// An element of a tuple.
+  func part(_ index: Int) -> Value {
+    if case .tuple(let values) = self, index < values.count { return values[index] }
+    return .plain("\(text).\(index)")
+  }
+
   static var nothing: Value { .plain("()") }
 }
 
