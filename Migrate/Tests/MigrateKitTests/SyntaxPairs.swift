@@ -253,6 +253,36 @@ extension Pair {
         """,
         finds: []),
       Pair(
+        "case that is caught and thrown again", coverBefore,
+        """
+        @MainActor func cover() async throws -> Image {
+          do {
+            return try await net.cover()
+          } catch CoverError.none {
+            throw CoverError.none
+          } catch {
+            log.write(error)
+            return generic
+          }
+        }
+        """,
+        finds: []),
+      Pair(
+        "case that is caught as another one", coverBefore,
+        """
+        @MainActor func cover() async throws -> Image {
+          do {
+            return try await net.cover()
+          } catch CoverError.none {
+            throw CoverError.missing
+          } catch {
+            log.write(error)
+            return generic
+          }
+        }
+        """,
+        finds: [.errorChanged]),
+      Pair(
         "work before the result of a child task",
         """
         import PromiseKit
@@ -320,6 +350,17 @@ extension Pair {
         case .fulfilled: log.write("renewed")
         case let .rejected(error): log.write(error)
         }
+      }
+    }
+    """
+
+  private static let coverBefore = """
+    import PromiseKit
+    @MainActor func cover() -> Promise<Image> {
+      net.cover().recover(policy: .allErrors) { error -> Promise<Image> in
+        if case CoverError.none = error { throw error }
+        log.write(error)
+        return .value(generic)
       }
     }
     """

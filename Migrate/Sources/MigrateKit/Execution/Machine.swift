@@ -137,7 +137,7 @@ final class Machine {
       var state = state
       state.endPlace = place
       return try evaluate(value, state).map { state, value, flow in
-        (state, flow ?? .thrown(value ?? .nothing))
+        (state, flow ?? .thrown(caught(value ?? .nothing, state)))
       }
     case .leave(let leaving, let place):
       var state = state
@@ -188,6 +188,16 @@ final class Machine {
         return (state, flow)
       }
     }
+  }
+
+  /// The error that a path has caught, if `error` names its case.
+  private func caught(_ error: Value, _ state: State) -> Value {
+    guard let name = CaseName.ofError(error.text[...]), name.endIndex == error.text.endIndex,
+      let known = state.decisions.first(where: {
+        $0.value && $0.key.hasPrefix("error of ") && $0.key.hasSuffix(" ~ .\(name)")
+      })
+    else { return error }
+    return .plain(String(known.key.dropLast(name.count + 4)))
   }
 
   // MARK: Bindings
