@@ -283,6 +283,43 @@ extension Pair {
         """,
         finds: [.errorChanged]),
       Pair(
+        "opposite comparison, and types that are known from elsewhere",
+        """
+        import PromiseKit
+        @MainActor func send(_ job: Job) -> Promise<Receipt> {
+          if job.number >= 0 { return post(job) }
+          return firstly { net.number() }.map { number in
+            return .init(number: number, isNew: true)
+          }
+        }
+        """,
+        """
+        @MainActor func send(_ job: Job) async throws -> Receipt {
+          guard job.number < 0 else { return try await post(job) }
+          let receipt: Receipt
+          let number = try await net.number()
+          receipt = .init(number: number, isNew: true)
+          return receipt
+        }
+        """,
+        finds: []),
+      Pair(
+        "other type in place of init",
+        """
+        import PromiseKit
+        @MainActor func send(_ job: Job) -> Promise<Receipt> {
+          return firstly { net.number() }.map { number in
+            return .init(number: number, isNew: true)
+          }
+        }
+        """,
+        """
+        @MainActor func send(_ job: Job) async throws -> Receipt {
+          return Copy(number: try await net.number(), isNew: true)
+        }
+        """,
+        finds: [.resultChanged]),
+      Pair(
         "work before the result of a child task",
         """
         import PromiseKit

@@ -132,6 +132,13 @@ extension Machine {
           return try decide(question, state).map { ($0.0, $0.1 == (symbol == "=="), nil) }
         }
       }
+    case ">=", "<=":
+      // The answer to the opposite question.
+      let opposite = Expr(
+        .compound([
+          .expression(left), .text(symbol == ">=" ? "<" : ">"), .expression(right),
+        ]), whole.place, whole.type)
+      return try plainTruth(opposite, state).map { ($0.0, !$0.1, $0.2) }
     default:
       return try plainTruth(whole, state)
     }

@@ -17,7 +17,10 @@ extension Lowering {
     nextParametersAreValues = isOperator
     defer { nextParametersAreValues = false }
     if let trailing = node.trailingClosure {
-      nextClosureResult = requiresPromise(node.calledExpression) ? "Promise" : nil
+      let isMap = library.flatMap { Operators.role(name, $0) } == .map
+      nextClosureResult =
+        requiresPromise(node.calledExpression)
+        ? "Promise" : isMap ? expectedTypes[node.id].flatMap(promised) : nil
       all.append(
         Expr.Argument(label: Declarations.trailing, value: expression(ExprSyntax(trailing))))
     }

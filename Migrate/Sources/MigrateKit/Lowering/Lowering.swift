@@ -17,6 +17,8 @@ final class Lowering {
   var nextClosureResult: String?
   /// Whether the parameters of the next closure are values of promises, and not promises.
   var nextParametersAreValues = false
+  /// The types of local names that are declared without a value.
+  private var unsetTypes: [String: String] = [:]
   /// The types of expressions that are returned, or bound to a name with a type.
   var expectedTypes: [SyntaxIdentifier: String] = [:]
 
@@ -74,13 +76,18 @@ final class Lowering {
     if let awaited = node.as(AwaitExprSyntax.self) { expect(type, of: awaited.expression) }
     // `.value(value)` of a promise.
     if let call = node.as(FunctionCallExprSyntax.self), call.arguments.count == 1,
-      call.calledExpression.as(MemberAccessExprSyntax.self)?.declName.baseName.text == "value",
-      let start = type.firstIndex(of: "<"), type.hasSuffix(">"),
-      declarations.type(named: type).isThenable
+      call.calledExpression.as(MemberAccessExprSyntax.self)?.declName.baseName.text == "value"
     {
-      expect(
-        String(type[type.index(after: start)...].dropLast()), of: call.arguments.first?.expression)
+      expect(promised(type), of: call.arguments.first?.expression)
     }
+  }
+
+  /// The type of the value of a promise; nil for other types.
+  func promised(_ type: String) -> String? {
+    guard let start = type.firstIndex(of: "<"), type.hasSuffix(">"),
+      declarations.type(named: type).isThenable
+    else { return nil }
+    return String(type[type.index(after: start)...].dropLast())
   }
 
   /// Whether an expression must be a promise, because it's returned as one.
@@ -123,6 +130,9 @@ final class Lowering {
     }
     guard let inner = operatorExpression(node), let symbol = assignmentSymbol(inner.operator) else {
       return nil
+    }
+    if let name = inner.leftOperand.as(DeclReferenceExprSyntax.self)?.baseName.text {
+      expect(unsetTypes[name], of: inner.rightOperand)
     }
     let value = expression(inner.rightOperand)
     if inner.leftOperand.is(DiscardAssignmentExprSyntax.self) { return .expression(value) }
@@ -263,6 +273,7 @@ final class Lowering {
         nextClosureResult = written[arrow.upperBound...].trimmingCharacters(
           in: CharacterSet(charactersIn: " )?"))
       }
+      if let name { unsetTypes[name] = binding.initializer == nil ? written : nil }
       expect(written ?? (isResult ? resultType : nil), of: binding.initializer?.value)
       let value = binding.initializer.map { expression($0.value) }
       let type = written.map(declarations.type) ?? value?.type ?? .unknown
