@@ -134,6 +134,17 @@ import Testing
     #expect(report.summary.operators == 1)
   }
 
+  @Test func check_whenPropertyBecameFunction_saysThatItIsNotCompared() {
+    let before = """
+      import PromiseKit
+      struct Store { var token: Promise<Int> { renew().get { log($0) } } }
+      """
+    let after = """
+      struct Store { func token() async throws -> Int { try await renew() } }
+      """
+    #expect(findings(before, after).map(\.rule) == [.functionLost])
+  }
+
   @Test func report_whenClosureIsDeclaredToReturnPromise_decidesItsOperators() {
     let text = """
       import PromiseKit
