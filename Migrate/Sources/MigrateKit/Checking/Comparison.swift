@@ -161,7 +161,7 @@ final class Comparison {
     func mentions(_ part: String, _ key: String?) -> Bool {
       guard let key else { return false }
       // The texts of errors are shortened more than those of calls.
-      let start = key.utf8.count > 150 ? key.prefix(110) : key[...]
+      let start = isEnding && key.utf8.count > 150 ? key.prefix(110) : key[...]
       return part.contains(start) && (part != key || isEnding)
     }
     let parts = difference.detail.components(separatedBy: "` became `")
