@@ -30,7 +30,7 @@ struct CheckCommand: ParsableCommand {
 
   func run() throws {
     let before = try version(old, other: new)
-    let after = try version(new, other: old)
+    let after = try version(new, other: old, sharing: before)
     for problem in before.problems + after.problems {
       remark("\(problem.path):\(problem.line): warning: \(problem.message)")
     }
@@ -60,13 +60,17 @@ struct CheckCommand: ParsableCommand {
   }
 
   /// The tree that an argument names; of a revision, the part that is compared with `other`.
-  private func version(_ text: String, other: String) throws -> SourceTree {
-    if FileManager.default.fileExists(atPath: text) { return try SourceTree(path: text) }
+  private func version(
+    _ text: String, other: String, sharing tree: SourceTree? = nil
+  ) throws -> SourceTree {
+    if FileManager.default.fileExists(atPath: text) {
+      return try SourceTree(path: text, sharing: tree)
+    }
     if text.contains("/"), text.hasSuffix(".swift") {
       throw MigrateError("There is no file at '\(text)'.")
     }
     let folder = FileManager.default.fileExists(atPath: other) ? other : nil
-    return try SourceTree(revision: text, repository: repository, folder: folder)
+    return try SourceTree(revision: text, repository: repository, folder: folder, sharing: tree)
   }
 }
 

@@ -108,6 +108,58 @@ import Testing
     #expect(report.order == ["File.swift:7: load()"])
   }
 
+  @Test(arguments: [
+    "for name in elsewhere.things().map(\\.name) { print(name) }",
+    "print(elsewhere.things().map { $0 + 1 } == [2])",
+    "print(\"things: \\(elsewhere.things().map { $0 + 1 })\")",
+    "print(Set(elsewhere.things().map(\\.name)))",
+    "let names: [String] = elsewhere.things().map(\\.name)\nprint(names)",
+    "func names() -> [String] { elsewhere.things().map(\\.name) }",
+    "let sum = total.rows.map { $0 + 1 }\nprint(sum)",
+    "let total = elsewhere.total\nlet rows = elsewhere.rows()\nprint(total.rows.map { $0 }, rows)",
+  ])
+  func report_whenResultIsUsedAsOtherType_decidesThatReceiverIsNoPromise(body: String) {
+    let text = """
+      import PromiseKit
+      import Elsewhere
+      struct Total { var rows: [Int] }
+      func run() -> Promise<Int> {
+        \(body)
+        return load().map { $0 + 1 }
+      }
+      func load() -> Promise<Int> { .value(1) }
+      """
+    let report = Report(SourceTree(contents: [("File.swift", text)]))
+    #expect(report.undecided == [])
+    #expect(report.summary.operators == 1)
+  }
+
+  @Test func check_whenPropertyBecameFunction_saysThatItIsNotCompared() {
+    let before = """
+      import PromiseKit
+      struct Store { var token: Promise<Int> { renew().get { log($0) } } }
+      """
+    let after = """
+      struct Store { func token() async throws -> Int { try await renew() } }
+      """
+    #expect(findings(before, after).map(\.rule) == [.functionLost])
+  }
+
+  @Test func report_whenClosureIsDeclaredToReturnPromise_decidesItsOperators() {
+    let text = """
+      import PromiseKit
+      import Elsewhere
+      func run() {
+        let send: () -> Promise<Int> = { elsewhere.send().map { $0 + 1 } }
+        let list: () -> [Int] = { elsewhere.rows().map { $0 + 1 } }
+        send().done { print($0, list()) }.cauterize()
+      }
+      """
+    let report = Report(SourceTree(contents: [("File.swift", text)]))
+    #expect(report.undecided == [])
+    #expect(report.summary.operators == 3)
+  }
+
   @Test func report_whenTypesShareNames_ordersCalleesFirst() {
     let text = """
       import PromiseKit

@@ -96,6 +96,18 @@ import Testing
     #expect(try folder.read("App/Two.swift").contains("let source = load()"))
   }
 
+  @Test func tree_whenVersionHasSameFile_sharesItAndNoOther() throws {
+    // The last two differ in the composition of a character alone.
+    let old = try Folder(["Same.swift": "// 1\n", "Other.swift": "// \u{E9}\n"])
+    let new = try Folder(["Same.swift": "// 1\n", "Other.swift": "// e\u{301}\n"])
+    let before = try SourceTree(path: old.url.path)
+    let after = try SourceTree(path: new.url.path, sharing: before)
+    #expect(before.files.map(\.path) == ["Other.swift", "Same.swift"])
+    #expect(after.files[0] !== before.files[0])
+    #expect(after.files[0].text.utf8.elementsEqual("// e\u{301}\n".utf8))
+    #expect(after.files[1] === before.files[1])
+  }
+
   @Test func tree_whenRevisionIsUnknown_saysSo() throws {
     let folder = try screen()
     try folder.git("init", "--quiet")

@@ -24,7 +24,7 @@ struct Pair: CustomTestStringConvertible, Sendable {
   @Test(
     arguments: [
       Pair.equalPromiseKit, Pair.changedPromiseKit, Pair.google, Pair.async, Pair.groups,
-      Pair.objects,
+      Pair.objects, Pair.syntax, Pair.lists, Pair.apps,
     ].flatMap { $0 })
   func check_whenPairIsCompared_findsWhatChanged(pair: Pair) {
     let found = serious(pair.before, pair.after)

@@ -102,6 +102,20 @@ import Testing
         == outside.path("Screen.swift"))
   }
 
+  @Test func write_whenFileHasTwoHardLinks_writesNothing() throws {
+    let outside = try Folder(["Other.swift": Self.plain])
+    let folder = try Folder(["First.swift": Self.plain])
+    let files = FileManager.default
+    try files.linkItem(atPath: outside.path("Other.swift"), toPath: folder.path("Screen.swift"))
+    let error = #expect(throws: MigrateError.self) { try convert(folder) }
+    #expect(error?.description.contains("more than one hard link") == true)
+    #expect(error?.description.contains("Nothing was written") == true)
+    for file in [folder.path("First.swift"), folder.path("Screen.swift")] {
+      #expect(files.contents(atPath: file) == Data(Self.plain.utf8))
+    }
+    #expect(try outside.read("Other.swift") == Self.plain)
+  }
+
   // The last one differs in the composition of a character alone.
   @Test(arguments: [
     ("// One\n", "// Two\n"), ("", "// New\n"), ("// \u{E9}\n", "// e\u{301}\n"),

@@ -68,9 +68,9 @@ public final class Checker {
     _ function: FunctionDeclaration, _ oldOnly: [String: (FunctionDeclaration, Body)],
     _ newOnly: [String: (FunctionDeclaration, Body)]
   ) {
-    guard function.type.isThenable || function.isAsync, oldOnly[function.name] == nil else {
-      return
-    }
+    // A getter isn't called by its name, so it isn't followed.
+    let isFollowed = oldOnly[function.name] != nil && !function.name.hasSuffix(".get")
+    guard function.type.isThenable || function.isAsync, !isFollowed else { return }
     report(
       .functionLost, "", function.fullName,
       "`\(function.fullName)` has no counterpart: it was removed, renamed, or moved to another type.",
@@ -85,7 +85,8 @@ public final class Checker {
     _ newOnly: [String: (FunctionDeclaration, Body)]
   ) {
     guard let statements = before.statements, let others = after.statements else { return }
-    if statements.trimmedDescription == others.trimmedDescription,
+    // Files that both versions share have one tree.
+    if statements.id == others.id || statements.trimmedDescription == others.trimmedDescription,
       before.isAsync == after.isAsync,
       startExecutor(of: before, old.declarations) == startExecutor(of: after, new.declarations)
     {

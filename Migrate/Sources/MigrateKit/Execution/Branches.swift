@@ -45,18 +45,23 @@ extension Machine {
     var open = [state]
     let patterns = pattern.components(separatedBy: ", ")
     for (index, single) in patterns.enumerated() {
-      let question = Self.question(text, single)
       var next: [State] = []
       for state in open {
+        let question = Self.question(
+          ["nil", "?"].contains(single) ? versioned(text, state) : text, single)
         if isLast, index == patterns.count - 1 {
           // The compiler has proved that one of the cases matches.
           var state = state
-          state.decisions[question] = true
+          state.decisions[question] = single != "nil"
           results.append((state, single))
           continue
         }
-        for (state, holds) in try decide(question, state) {
-          if holds { results.append((state, single)) } else { next.append(state) }
+        for (state, answer) in try decide(question, state) {
+          if answer == (single != "nil") {
+            results.append((state, single))
+          } else {
+            next.append(state)
+          }
         }
       }
       open = next
@@ -73,8 +78,12 @@ extension Machine {
 
   func matched(_ names: [String], _ text: String, _ pattern: String, _ state: State) -> State {
     var state = state
-    if pattern.hasPrefix("is "), let name = names.first {
+    if pattern.hasPrefix("is ") || pattern == "?", let name = names.first {
       state.environment[name] = .plain(text)
+      return state
+    }
+    if let known = CaseName.ofResult(text), names.count == 1, ".\(known.name)" == pattern {
+      state.environment[names[0]] = .plain(String(known.value))
       return state
     }
     for (index, name) in names.enumerated() {
@@ -165,7 +174,11 @@ extension Machine {
   }
 
   /// The name of the question whether a value matches a pattern.
+  ///
+  /// For the patterns `nil` and `?`, the latter of which is any value but `nil`, the question is the
+  /// one that `if let` asks.
   static func question(_ text: String, _ pattern: String) -> String {
-    pattern.hasPrefix("is ") ? "\(text) \(pattern)" : "\(text) ~ \(pattern)"
+    if pattern == "nil" || pattern == "?" { return "\(text) != nil" }
+    return pattern.hasPrefix("is ") ? "\(text) \(pattern)" : "\(text) ~ \(pattern)"
   }
 }

@@ -187,18 +187,35 @@ extension Machine {
     return state
   }
 
-  /// `append` to a local collection in a loop over the results of a group.
+  /// `append` to a local array; nil if its elements aren't known.
+  ///
+  /// In a loop, the array gets what `map` with the loop's body returns.
   func append(_ base: Expr, _ arguments: [Expr.Argument], _ state: State) throws -> Values? {
-    guard let source = state.gathered, case .name(let name) = base.kind,
-      state.environment[name] != nil, arguments.count == 1
+    guard case .name(let name) = base.kind, let old = state.environment[name],
+      arguments.count == 1, arguments[0].label == nil
     else { return nil }
+    var known: List?
+    if state.gathered == nil {
+      guard case .list(let list) = old,
+        list.depth == state.loops.count || list.depth >= 0 && list.elements.isEmpty
+      else { return nil }
+      known = list
+    }
     return try evaluate(arguments[0].value, state).map { state, value, flow in
       var state = state
-      if let value, flow == nil {
+      guard let value, flow == nil else { return (state, nil, flow) }
+      if let source = state.gathered {
         state.environment[name] = .elements(
           Elements(source: source, element: value, isOrdered: false))
+      } else if var list = known, list.depth == state.loops.count {
+        list.elements.append(value)
+        state.environment[name] = .list(list)
+      } else if let source = state.loops.last {
+        let text = shortened("\(source).map{\(value.text)}")
+        state.mapped[text] = Elements(source: source, element: value)
+        state.environment[name] = .plain(text)
       }
-      return (state, .nothing, flow)
+      return (state, .nothing, nil)
     }
   }
 

@@ -18,12 +18,8 @@ extension Machine {
         return .tuple(values)
       }
     case .list(let elements):
-      return try all(elements, state) { values in
-        if values.contains(where: { if case .promise = $0 { true } else { false } }) {
-          return .tuple(values)
-        }
-        return .plain(shortened("[" + values.map(\.text).joined(separator: ", ") + "]"))
-      }
+      let depth = state.loops.count
+      return try all(elements, state) { .list(List(elements: $0, depth: depth)) }
     case .compound(let pieces):
       return try compound(pieces, state)
     case .conditional(let question, let first, let second):
@@ -72,6 +68,11 @@ extension Machine {
     return try all(parts, state) { values in
       if values.count == 2, pieces.count == 4, case .text("[") = pieces[1] {
         // An element that is reached by its index is the one that a loop runs through.
+        if case .list(let list) = values[0], let index = Int(values[1].text),
+          list.elements.indices.contains(index)
+        {
+          return list.elements[index]
+        }
         let base = values[0].text
         if values[1].text == "index(\(base))" { return .plain("each(\(base))") }
       }
@@ -146,6 +147,15 @@ extension Machine {
   private func attempt(
     _ kind: Expr.Attempt, _ inner: Expr, _ state: State, isEffect: Bool
   ) throws -> Values {
+    if kind == .propagate, case .call(let callee, let arguments) = inner.kind,
+      case .member(nil, "value") = callee.kind, library != nil
+    {
+      // In `try .value(parse())`, the argument can throw.
+      let tried = arguments.map {
+        Expr.Argument(label: $0.label, value: Expr(.attempt(kind, $0.value), $0.value.place))
+      }
+      return try evaluate(Expr(.call(callee, tried), inner.place, inner.type), state)
+    }
     var state = state
     let wasInTry = state.isInTry
     state.isInTry = true

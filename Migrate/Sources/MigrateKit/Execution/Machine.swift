@@ -137,7 +137,7 @@ final class Machine {
       var state = state
       state.endPlace = place
       return try evaluate(value, state).map { state, value, flow in
-        (state, flow ?? .thrown(value ?? .nothing))
+        (state, flow ?? .thrown(caught(value ?? .nothing, state)))
       }
     case .leave(let leaving, let place):
       var state = state
@@ -190,6 +190,16 @@ final class Machine {
     }
   }
 
+  /// The error that a path has caught, if `error` names its case.
+  private func caught(_ error: Value, _ state: State) -> Value {
+    guard let name = CaseName.ofError(error.text[...]), name.endIndex == error.text.endIndex,
+      let known = state.decisions.first(where: {
+        $0.value && $0.key.hasPrefix("error of ") && $0.key.hasSuffix(" ~ .\(name)")
+      })
+    else { return error }
+    return .plain(String(known.key.dropLast(name.count + 4)))
+  }
+
   // MARK: Bindings
 
   private func bind(
@@ -212,9 +222,7 @@ final class Machine {
     case .ignored: break
     case .tuple(let parts):
       for (index, part) in parts.enumerated() {
-        var element = Value.plain("\(value.text).\(index)")
-        if case .tuple(let values) = value, index < values.count { element = values[index] }
-        state = destructure(part, element, state)
+        state = destructure(part, value.part(index), state)
       }
     }
     return state
@@ -229,33 +237,60 @@ final class Machine {
     let isPromise = value.type.isThenable
     return try evaluate(value, state).flatMap { state, value, flow -> Results in
       if let flow { return [(state, flow)] }
-      let value = value ?? .nothing
-      if case .name(let name) = target.kind, let old = state.environment[name] {
-        var state = state
+      return try store(value ?? .nothing, target, symbol, isPromise: isPromise, state)
+    }
+  }
+
+  private func store(
+    _ value: Value, _ target: Expr, _ symbol: String, isPromise: Bool, _ state: State
+  ) throws -> Results {
+    if case .compound(let pieces) = target.kind, pieces.count == 1, case .text("_") = pieces[0] {
+      return [(state, .normal(.nothing))]
+    }
+    if symbol == "=", case .tuple(let parts) = target.kind {
+      var results: Results = [(state, .normal(.nothing))]
+      for (index, part) in parts.enumerated() {
+        results = try results.flatMap {
+          try store(value.part(index), part.value, symbol, isPromise: false, $0.0)
+        }
+      }
+      return results
+    }
+    if case .name(let name) = target.kind, let old = state.environment[name] {
+      var state = state
+      if case .list(var list) = old, case .list(let other) = value, symbol == "+=",
+        list.depth == state.loops.count
+      {
+        list.elements += other.elements
+        state.environment[name] = .list(list)
+      } else {
         state.environment[name] =
           symbol == "=" ? value : .plain(shortened("(\(old.text) \(symbol) \(value.text))"))
-        return [(state, .normal(.nothing))]
       }
-      if symbol == "=", let gathered = try gather(target, value, state) {
-        return [(gathered, .normal(.nothing))]
+      return [(state, .normal(.nothing))]
+    }
+    if symbol == "=", let gathered = try gather(target, value, state) {
+      return [(gathered, .normal(.nothing))]
+    }
+    return try evaluate(target, state).map { state, subject, flow in
+      if let flow { return (state, flow) }
+      var state = state
+      let subject = (subject?.text ?? "").replacingOccurrences(of: Self.changed, with: "")
+      // A stored promise is what a stored task is; the call that starts it is described by itself.
+      let text = isPromise ? "promise" : value.text
+      record(
+        .set, key: "\(subject) \(symbol) \(text)", subject: subject, values: text,
+        at: target.place, isEffect: true, closures: callbacks([value], state), in: &state)
+      state.events[state.events.count - 1].isOptional = target.hasOptionalReceiver
+      state.assigned[subject, default: 0] += 1
+      let isStored = if case .promise = value { true } else { isPromise }
+      state.stored[subject] = isStored ? value : nil
+      if let name = target.root, state.variables.contains(name),
+        case .plain(let text)? = state.environment[name], !text.hasPrefix(Self.changed)
+      {
+        state.environment[name] = .plain(shortened(Self.changed + text))
       }
-      return try evaluate(target, state).map { state, subject, flow in
-        if let flow { return (state, flow) }
-        var state = state
-        let subject = (subject?.text ?? "").replacingOccurrences(of: Self.changed, with: "")
-        // A stored promise is what a stored task is; the call that starts it is described by itself.
-        let text = isPromise ? "promise" : value.text
-        record(
-          .set, key: "\(subject) \(symbol) \(text)", subject: subject, values: text,
-          at: target.place, isEffect: true, closures: callbacks([value], state), in: &state)
-        state.assigned[subject, default: 0] += 1
-        if let name = target.root, state.variables.contains(name),
-          case .plain(let text)? = state.environment[name], !text.hasPrefix(Self.changed)
-        {
-          state.environment[name] = .plain(shortened(Self.changed + text))
-        }
-        return (state, .normal(.nothing))
-      }
+      return (state, .normal(.nothing))
     }
   }
 
@@ -291,6 +326,15 @@ final class Machine {
 }
 
 extension Expr {
+  /// Whether a part of `first?.second.third` is followed by a question mark.
+  var hasOptionalReceiver: Bool {
+    switch kind {
+    case .call(let callee, _): callee.hasOptionalReceiver
+    case .member(let base?, _): base.isOptional || base.hasOptionalReceiver
+    default: false
+    }
+  }
+
   /// The name that an expression such as `name.member.member` starts with.
   fileprivate var root: String? {
     switch kind {

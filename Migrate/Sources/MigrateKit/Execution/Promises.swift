@@ -287,7 +287,11 @@ extension Machine {
     return try all(inputs.map(\.value)[...], state, []).flatMap { state, values, flow -> Values in
       if let flow { return [(state, nil, flow)] }
       var values = values ?? []
-      if values.count == 1, case .tuple(let inner) = values[0] { values = inner }
+      var array: List?
+      if values.count == 1, case .list(let only) = values[0] {
+        array = only
+        values = only.elements
+      }
       var state = state
       let outer = state.list
       state.list = state.startList(.chain)
@@ -296,6 +300,10 @@ extension Machine {
         var state = state
         state.list = outer
         var value = results.map { $0.count == 1 ? $0[0] : .tuple($0) } ?? .nothing
+        if var array, let results {
+          array.elements = results
+          value = .list(array)
+        }
         if ignoresErrors, case .elements(var elements) = value {
           elements.element = .plain(".success(\(elements.element.text))")
           value = .elements(elements)

@@ -132,6 +132,13 @@ extension Machine {
           return try decide(question, state).map { ($0.0, $0.1 == (symbol == "=="), nil) }
         }
       }
+    case ">=", "<=":
+      // The answer to the opposite question.
+      let opposite = Expr(
+        .compound([
+          .expression(left), .text(symbol == ">=" ? "<" : ">"), .expression(right),
+        ]), whole.place, whole.type)
+      return try plainTruth(opposite, state).map { ($0.0, !$0.1, $0.2) }
     default:
       return try plainTruth(whole, state)
     }
@@ -158,7 +165,9 @@ enum CaseName {
   /// The answer to a question about an error that is written as a case, such as
   /// `ChatError.offline ~ .offline`; nil if it depends on more than the names.
   static func answer(_ question: String) -> Bool? {
-    guard let (subject, name) = split(question), let written = ofError(subject) else { return nil }
+    guard let (subject, name) = split(question) else { return nil }
+    if let known = ofResult(subject) { return known.name == name }
+    guard let written = ofError(subject) else { return nil }
     if written != name { return false }
     return question.hasSuffix(")") && written.endIndex != subject.endIndex ? nil : true
   }
@@ -171,6 +180,16 @@ enum CaseName {
     let name = text[text.index(after: dot)...].prefix(while: isWord)
     let rest = text[name.endIndex...]
     return rest.isEmpty || rest.hasPrefix("(") && rest.hasSuffix(")") ? name : nil
+  }
+
+  /// The case and the value of a result such as `.success(value)`; nil for other texts.
+  static func ofResult(
+    _ text: some StringProtocol
+  ) -> (name: Substring, value: Substring)? {
+    for name in ["success", "failure"] where text.hasPrefix(".\(name)(") && text.hasSuffix(")") {
+      return (Substring(name), Substring(text.dropFirst(name.count + 2).dropLast()))
+    }
+    return nil
   }
 
   private static func isWord(_ character: Character) -> Bool {

@@ -20,6 +20,8 @@ struct State {
   var isInTry = false
   /// How often each variable has been set on this path.
   var assigned: [String: Int] = [:]
+  /// The promises and tasks that this path has stored in properties.
+  var stored: [String: Value] = [:]
   /// The local variables, of which a change of a member makes another value.
   var variables: Set<String> = []
   /// The results of `map` with a closure that starts work for each element.

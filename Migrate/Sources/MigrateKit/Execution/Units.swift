@@ -73,7 +73,11 @@ final class Program {
         home: callback.home, library: declarations.library(of: unit.function.file),
         isLinear: isLinear)
       var state = State(executor: callback.home)
-      state.environment = callback.environment
+      state.environment = callback.environment.mapValues { value in
+        guard case .list(var list) = value else { return value }
+        list.depth = -1
+        return .list(list)
+      }
       state.promises = callback.outerPromises
       state.outerPromises = callback.outerPromises.count
       let arguments = body.parameters.indices.map { Value.plain("argument \($0)") }

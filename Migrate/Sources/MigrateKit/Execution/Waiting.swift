@@ -44,6 +44,12 @@ extension Machine {
           (state, values.map { .tuple($0) }, flow)
         }
       }
+      if case .list(var list)? = value {
+        return try settleAll(list.elements[...], state, []).map { state, values, flow in
+          list.elements = values ?? []
+          return (state, flow == nil ? .list(list) : nil, flow)
+        }
+      }
       var state = state
       if case .plain(let text)? = value, target.type.isThenable || inner.isValueOfTask {
         state.waits[text] = !state.events.contains { $0.kind == .call && $0.key == text }
@@ -118,6 +124,7 @@ extension Machine {
       return try failing("callback \(number)", .plain("result of callback \(number)"), state)
         .map(outcome)
     case .plain(let text):
+      if let stored = state.stored[text] { return try settle(stored, state, canFail: canFail) }
       if var elements = state.mapped[text] {
         return try settle(elements.element, state, canFail: canFail).map { state, outcome in
           var state = state
@@ -130,9 +137,7 @@ extension Machine {
           return (state, .fulfilled(.elements(elements)))
         }
       }
-      if ["()", "nil", "results of the group"].contains(text)
-        || text.hasPrefix("[") && text.hasSuffix("]")
-      {
+      if ["()", "nil", "results of the group"].contains(text) {
         return [(state, .fulfilled(value))]
       }
       state.markAwaited(text)

@@ -1,3 +1,4 @@
+import Foundation
 import SwiftSyntax
 
 /// Calls: which ones apply operators to promises, and what calls return.
@@ -16,7 +17,10 @@ extension Lowering {
     nextParametersAreValues = isOperator
     defer { nextParametersAreValues = false }
     if let trailing = node.trailingClosure {
-      nextClosureReturnsPromise = requiresPromise(node.calledExpression)
+      let isMap = library.flatMap { Operators.role(name, $0) } == .map
+      nextClosureResult =
+        requiresPromise(node.calledExpression)
+        ? "Promise" : isMap ? expectedTypes[node.id].flatMap(promised) : nil
       all.append(
         Expr.Argument(label: Declarations.trailing, value: expression(ExprSyntax(trailing))))
     }
@@ -37,7 +41,18 @@ extension Lowering {
       let callee = Expr(.member(lowered, name), self.place(member.declName))
       return Expr(.call(callee, all), place, callType(lowered, name, all))
     }
-    let callee = expression(node.calledExpression)
+    // `[Type]()` is `[]`.
+    if node.calledExpression.is(ArrayExprSyntax.self), all.isEmpty {
+      return Expr(.list([]), place, .other)
+    }
+    var callee = expression(node.calledExpression)
+    // `.init(…)` is `Type(…)`, too.
+    if case .member(nil, "init") = callee.kind,
+      let type = expectedTypes[node.id]?.trimmingCharacters(in: ["?", "!"]),
+      type.first?.isUppercase == true, !declarations.type(named: type).isThenable
+    {
+      callee = Expr(.name(type), callee.place, .other)
+    }
     return Expr(.call(callee, all), place, callType(callee, all))
   }
 
@@ -69,6 +84,7 @@ extension Lowering {
     guard let role = Operators.role(name, library) else { return nil }
     if role == .toAsync || role == .wait, !all.isEmpty { return nil }
     let hasHandler = all.contains { $0.value.isHandler }
+    let hasClosure = all.contains { if case .closure = $0.value.kind { true } else { false } }
     if !hasHandler, role.needsHandler, !base.type.isThenable || all.isEmpty { return nil }
     let hasForeignLabel = all.contains { argument in
       argument.label.map { !Self.operatorLabels.contains($0) } ?? false
@@ -85,7 +101,15 @@ extension Lowering {
       decisions.byIndex += 1
     } else if base.type.isThenable {
       decisions.byDeclaration += 1
-    } else if declarations.declaresOperator(name, labels: labels(all)), !continuesAsChain(node) {
+    } else if isOfOtherType(base) || !hasClosure && isDeclaredAsOther(base)
+      || !Operators.isTelling(name) && isUsedAsOther(node)
+    {
+      decisions.others += 1
+      return nil
+    } else if declarations.declaresOperator(name, labels: labels(all)),
+      !continuesAsChain(node)
+        || declarations.resultType(ofCall: name, labels: labels(all), in: "") != .other
+    {
       // The tree has a function of its own with this name: only a type decides.
       if hasHandler, base.type != .other { decisions.undecided.append(place) }
       return nil
@@ -104,6 +128,40 @@ extension Lowering {
       return nil
     }
     return link(base, role, name, all, library, place, node)
+  }
+
+  /// Whether a receiver is a type, or a new value of one, that isn't a promise.
+  private func isOfOtherType(_ base: Expr) -> Bool {
+    var type = base
+    if case .call(let callee, _) = base.kind { type = callee }
+    guard case .name(let name) = type.kind, name.first?.isUppercase == true else { return false }
+    return scope.type(of: name) == nil && !declarations.type(named: name).isThenable
+  }
+
+  /// Whether a call is where a promise can't be: in a string, as an operand, in a loop, as the argument
+  /// of a collection, or where another type is written.
+  private func isUsedAsOther(_ node: FunctionCallExprSyntax) -> Bool {
+    if let type = expectedTypes[node.id] { return declarations.type(named: type) == .other }
+    guard let parent = node.parent else { return false }
+    if parent.is(ForStmtSyntax.self) { return true }
+    if let infix = parent.as(InfixOperatorExprSyntax.self) {
+      let symbol = infix.operator.as(BinaryOperatorExprSyntax.self)?.operator.text
+      return symbol.map { $0 != "??" } ?? false
+    }
+    guard parent.is(LabeledExprSyntax.self), let owner = parent.parent?.parent else { return false }
+    if owner.is(ExpressionSegmentSyntax.self) { return true }
+    let callee = owner.as(FunctionCallExprSyntax.self)?.calledExpression.trimmedDescription ?? ""
+    return ["Set", "Dictionary", "Array", "String"].contains(callee)
+      || callee.hasPrefix("XCTAssert")
+  }
+
+  /// Whether the declaration of a name or a member says that it isn't a promise.
+  private func isDeclaredAsOther(_ base: Expr) -> Bool {
+    switch base.kind {
+    case .name: base.type == .other
+    case .member(_, let name): base.type == .other && !Self.collectionNames.contains(name)
+    default: false
+    }
   }
 
   /// The labels of the operators' arguments.
@@ -130,7 +188,7 @@ extension Lowering {
   /// Whether a later operator of the same chain is one that only promises have.
   private func continuesAsChain(_ node: FunctionCallExprSyntax) -> Bool {
     var current = Syntax(node)
-    if promisePositions.contains(current.id) { return true }
+    if isExpectedPromise(current) { return true }
     while let member = current.parent?.as(MemberAccessExprSyntax.self),
       let call = member.parent?.as(FunctionCallExprSyntax.self), let library
     {
@@ -141,7 +199,7 @@ extension Lowering {
         return true
       }
       current = Syntax(call)
-      if promisePositions.contains(current.id) { return true }
+      if isExpectedPromise(current) { return true }
     }
     return false
   }
@@ -221,8 +279,7 @@ extension Lowering {
 
   private func callType(_ base: Expr, _ name: String, _ all: [Expr.Argument]) -> TypeGuess {
     if case .name(let text) = base.kind {
-      let type = guessType(text)
-      if type.isThenable || ["Promise", "Guarantee"].contains(text) {
+      if declarations.type(named: text).isThenable {
         return ["pending", "withResolvers"].contains(name)
           ? .other : (text.hasPrefix("Guarantee") ? .guarantee : .promise)
       }

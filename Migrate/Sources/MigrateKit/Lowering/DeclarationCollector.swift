@@ -77,7 +77,9 @@ final class DeclarationCollector: SyntaxVisitor {
   }
 
   override func visit(_ node: VariableDeclSyntax) -> SyntaxVisitorContinueKind {
-    let isLocal = node.parent?.parent?.is(CodeBlockItemSyntax.self) ?? false
+    let isLocal =
+      node.parent?.is(CodeBlockItemSyntax.self) == true
+      && node.parent?.parent?.parent?.is(SourceFileSyntax.self) != true
     for binding in node.bindings {
       guard let name = binding.pattern.as(IdentifierPatternSyntax.self)?.identifier.text else {
         continue
@@ -89,7 +91,7 @@ final class DeclarationCollector: SyntaxVisitor {
         let result = written[arrow.upperBound...].filter { !$0.isWhitespace && $0 != ")" }
         closures.append((name, guessType(result)))
       }
-      if !isLocal || owners.isEmpty {
+      if !isLocal {
         let typeName = written.isEmpty ? String(initial.prefix { $0 != "(" }) : written
         properties.append((name, owners.joined(separator: "."), type, typeName))
       }
@@ -120,8 +122,11 @@ final class DeclarationCollector: SyntaxVisitor {
     if let first = text.first, "[\"-0123456789".contains(first) { return .other }
     if ["true", "false"].contains(text) { return .other }
     if text.hasPrefix("Promise<") && text.contains("pending()") { return .other }
-    return guessType(String(text.prefix { $0 != "(" && $0 != "{" })) == .promise
-      ? .promise : .unknown
+    let called = String(text.prefix { $0 != "(" && $0 != "{" })
+    let type = guessType(called)
+    // A new value of another type.
+    let isNew = called.first?.isUppercase == true && !called.contains(".") && called != text
+    return type == .promise || isNew ? type : .unknown
   }
 
   /// A closure with which a property is initialized is described like a function.

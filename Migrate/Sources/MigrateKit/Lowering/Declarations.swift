@@ -68,11 +68,14 @@ func guessType(_ written: String) -> TypeGuess {
   for prefix in ["any", "some"] where text.hasPrefix(prefix + "Thenable") {
     text = text.dropFirst(prefix.count)
   }
-  if text.hasSuffix("?") { return .other }
+  // Usually, it's unwrapped before an operator is applied to it.
+  if text.hasSuffix("?") {
+    return guessType(String(text.dropLast())).isThenable ? .unknown : .other
+  }
   // A generic parameter can be a promise.
   if text.count <= 2, text.first?.isUppercase == true { return .unknown }
-  if text.hasPrefix("Promise<") || text == "Promise" { return .promise }
-  if text.hasPrefix("Guarantee<") { return .guarantee }
+  if ["Promise", "Thenable"].contains(text.prefix { $0 != "<" }) { return .promise }
+  if text.hasPrefix("Guarantee<") || text == "Guarantee" { return .guarantee }
   if text.hasPrefix("Resolver<") || text.hasPrefix("CheckedContinuation<")
     || text.hasPrefix("UnsafeContinuation<")
   {
@@ -94,6 +97,8 @@ final class Declarations {
   private(set) var byName: [String: [FunctionDeclaration]] = [:]
   private(set) var properties: [String: [(owner: String, type: TypeGuess, typeName: String)]] = [:]
   private(set) var types: [String: TypeDeclaration] = [:]
+  /// Other names of the libraries' types.
+  private var aliases: [String: TypeGuess] = [:]
   /// What closures in properties return.
   private var closureResults: [String: Set<TypeGuess>] = [:]
   /// The names of properties that the tree declares, with functions.
@@ -112,7 +117,6 @@ final class Declarations {
     let used = Set(tree.files.compactMap { Library.used(by: $0.imports) })
     library = used.count == 1 ? used.first : nil
     modules = Set(tree.files.flatMap { $0.path.split(separator: "/").dropLast().map(String.init) })
-    var aliases: [String: TypeGuess] = [:]
     for file in tree.files {
       let collector = DeclarationCollector(file)
       collector.walk(file.syntax)
@@ -129,13 +133,20 @@ final class Declarations {
         if type.isActor { types[name]?.isActor = true }
       }
     }
-    for function in functions {
-      let name = function.returns.prefix { $0 != "<" }
-      if let type = aliases[String(name)] { function.type = type }
+    for function in functions { function.type = type(named: function.returns) }
+    properties = properties.mapValues { all in
+      all.map { ($0.owner, aliases[Self.plain($0.typeName)] ?? $0.type, $0.typeName) }
     }
     byName = Dictionary(grouping: functions, by: \.name)
     names = Set(byName.keys).union(properties.keys)
   }
+
+  /// Returns what a written type says about promises.
+  func type(named written: String) -> TypeGuess {
+    aliases[Self.plain(written)] ?? guessType(written)
+  }
+
+  private static func plain(_ written: String) -> String { String(written.prefix { $0 != "<" }) }
 
   /// Whether a name that the tree doesn't declare can't be a promise's: the file imports only
   /// modules that have none.

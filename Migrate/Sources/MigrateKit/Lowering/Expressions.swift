@@ -51,7 +51,9 @@ extension Lowering {
     case .keyPathExpr(let path):
       return Expr(.keyPath(path.components.trimmedDescription), place, .other)
     case .optionalChainingExpr(let chained):
-      return expression(chained.expression)
+      let inner = expression(chained.expression)
+      inner.isOptional = true
+      return inner
     case .forceUnwrapExpr(let forced):
       return expression(forced.expression)
     case .integerLiteralExpr, .floatLiteralExpr, .booleanLiteralExpr, .nilLiteralExpr,
@@ -62,7 +64,7 @@ extension Lowering {
     case .stringLiteralExpr(let string):
       return Expr(.compound(pieces(Syntax(string))), place, .other)
     case .asExpr(let cast):
-      let type = guessType(cast.type.trimmedDescription)
+      let type = declarations.type(named: cast.type.trimmedDescription)
       let inner = expression(cast.expression)
       let mark = cast.questionOrExclamationMark?.text == "?" ? "?" : ""
       return Expr(
@@ -128,14 +130,14 @@ extension Lowering {
 
   func body(_ node: ClosureExprSyntax) -> Body {
     scope.push()
-    let outer = returnsPromise
+    let outer = resultType
     let written = node.signature?.returnClause?.type.trimmedDescription
-    returnsPromise = written.map { guessType($0).isThenable } ?? nextClosureReturnsPromise
-    nextClosureReturnsPromise = false
-    if returnsPromise, node.statements.count == 1 { expectPromise(node.statements.first?.item) }
+    resultType = written ?? nextClosureResult
+    nextClosureResult = nil
+    expectResult(of: node.statements)
     defer {
       scope.pop()
-      returnsPromise = outer
+      resultType = outer
     }
     let parameterType = nextParametersAreValues ? TypeGuess.other : .unknown
     nextParametersAreValues = false
@@ -148,7 +150,8 @@ extension Lowering {
       names = clause.parameters.map { parameter in
         let name = (parameter.secondName ?? parameter.firstName).text
         scope.declare(
-          name, parameter.type.map { guessType($0.trimmedDescription) } ?? parameterType)
+          name,
+          parameter.type.map { declarations.type(named: $0.trimmedDescription) } ?? parameterType)
         return name
       }
     case nil: break

@@ -1,3 +1,4 @@
+import Foundation
 import SwiftSyntax
 
 /// Lowers the syntax of a file to bodies.
@@ -10,14 +11,16 @@ final class Lowering {
   var decisions = Decisions()
   /// The operators that were found, inner ones first.
   var links: [Link] = []
-  /// Whether the code that is being lowered returns a promise.
-  var returnsPromise = false
-  /// Whether the next closure is the handler of an operator that requires a promise.
-  var nextClosureReturnsPromise = false
+  /// The written result type of the code that is being lowered, or "Promise"; nil if it isn't known.
+  var resultType: String?
+  /// What the next closure has to return, as far as what it's passed to or bound to says so.
+  var nextClosureResult: String?
   /// Whether the parameters of the next closure are values of promises, and not promises.
   var nextParametersAreValues = false
-  /// Expressions whose type must be a promise, because they are returned as one.
-  var promisePositions: Set<SyntaxIdentifier> = []
+  /// The types of local names that are declared without a value.
+  private var unsetTypes: [String: String] = [:]
+  /// The types of expressions that are returned, or bound to a name with a type.
+  var expectedTypes: [SyntaxIdentifier: String] = [:]
 
   init(_ file: SourceFile, _ declarations: Declarations, owner: String) {
     self.file = file
@@ -36,11 +39,11 @@ final class Lowering {
     scope.push()
     defer { scope.pop() }
     for parameter in function.parameters {
-      scope.declare(parameter: parameter.name, type: parameter.type)
+      scope.declare(parameter: parameter.name, type: parameter.type, declarations)
     }
     let isExpression = !function.returns.isEmpty && isSingleExpression(statements)
-    returnsPromise = function.type.isThenable
-    if returnsPromise, statements.count == 1 { expectPromise(statements.first?.item) }
+    resultType = function.returns.isEmpty ? nil : function.returns
+    expectResult(of: statements)
     return Body(
       parameters: function.parameters.map(\.name), steps: steps(statements),
       isExpression: isExpression, isMainActor: false,
@@ -53,16 +56,43 @@ final class Lowering {
     return statements.flatMap(steps)
   }
 
-  /// Notes that an expression is returned as a promise.
-  func expectPromise(_ item: CodeBlockItemSyntax.Item?) {
-    switch item {
-    case .expr(let expression): promisePositions.insert(expression.id)
+  /// Notes the type of the only expression of a body.
+  func expectResult(of statements: CodeBlockItemListSyntax) {
+    guard statements.count == 1 else { return }
+    switch statements.first?.item {
+    case .expr(let expression): expect(resultType, of: expression)
     case .stmt(let statement):
-      if let only = statement.as(ExpressionStmtSyntax.self) {
-        promisePositions.insert(only.expression.id)
-      }
+      expect(resultType, of: statement.as(ExpressionStmtSyntax.self)?.expression)
     default: break
     }
+  }
+
+  /// Notes the type of an expression, and of what it consists of.
+  func expect(_ type: String?, of node: ExprSyntax?) {
+    // The value of an expression that is where `Void` is expected can be unused.
+    guard let type, let node, !["Void", "()"].contains(type) else { return }
+    expectedTypes[node.id] = type
+    if let attempt = node.as(TryExprSyntax.self) { expect(type, of: attempt.expression) }
+    if let awaited = node.as(AwaitExprSyntax.self) { expect(type, of: awaited.expression) }
+    // `.value(value)` of a promise.
+    if let call = node.as(FunctionCallExprSyntax.self), call.arguments.count == 1,
+      call.calledExpression.as(MemberAccessExprSyntax.self)?.declName.baseName.text == "value"
+    {
+      expect(promised(type), of: call.arguments.first?.expression)
+    }
+  }
+
+  /// The type of the value of a promise; nil for other types.
+  func promised(_ type: String) -> String? {
+    guard let start = type.firstIndex(of: "<"), type.hasSuffix(">"),
+      declarations.type(named: type).isThenable
+    else { return nil }
+    return String(type[type.index(after: start)...].dropLast())
+  }
+
+  /// Whether an expression must be a promise, because it's returned as one.
+  func isExpectedPromise(_ node: Syntax) -> Bool {
+    expectedTypes[node.id].map { declarations.type(named: $0).isThenable } ?? false
   }
 
   private func isSingleExpression(_ statements: CodeBlockItemListSyntax) -> Bool {
@@ -101,6 +131,9 @@ final class Lowering {
     guard let inner = operatorExpression(node), let symbol = assignmentSymbol(inner.operator) else {
       return nil
     }
+    if let name = inner.leftOperand.as(DeclReferenceExprSyntax.self)?.baseName.text {
+      expect(unsetTypes[name], of: inner.rightOperand)
+    }
     let value = expression(inner.rightOperand)
     if inner.leftOperand.is(DiscardAssignmentExprSyntax.self) { return .expression(value) }
     return .assign(target: expression(inner.leftOperand), symbol: symbol, value: value)
@@ -121,7 +154,7 @@ final class Lowering {
   private func steps(_ node: StmtSyntax) -> [Step] {
     if let node = node.as(ExpressionStmtSyntax.self) { return step(node.expression) }
     if let node = node.as(ReturnStmtSyntax.self) {
-      if returnsPromise, let value = node.expression { promisePositions.insert(value.id) }
+      expect(resultType, of: node.expression)
       return [.exit(node.expression.map(expression), place(node))]
     }
     if let node = node.as(ThrowStmtSyntax.self) {
@@ -209,15 +242,14 @@ final class Lowering {
       }
       scope.declare(node.name.text, .other)
       scope.push()
-      let outer = returnsPromise
-      returnsPromise =
-        guessType(node.signature.returnClause?.type.trimmedDescription ?? "").isThenable
-      if returnsPromise, body.statements.count == 1 { expectPromise(body.statements.first?.item) }
+      let outer = resultType
+      resultType = node.signature.returnClause?.type.trimmedDescription
+      expectResult(of: body.statements)
       defer {
         scope.pop()
-        returnsPromise = outer
+        resultType = outer
       }
-      parameters.forEach { scope.declare(parameter: $0.name, type: $0.type) }
+      parameters.forEach { scope.declare(parameter: $0.name, type: $0.type, declarations) }
       let lowered = Body(
         parameters: parameters.map(\.name), steps: steps(body.statements),
         isExpression: isSingleExpression(body.statements),
@@ -232,15 +264,19 @@ final class Lowering {
     let isAsync = node.modifiers.contains { $0.name.text == "async" }
     let isVariable = node.bindingSpecifier.text == "var"
     return node.bindings.map { binding in
-      if returnsPromise, let value = binding.initializer?.value,
-        let name = binding.pattern.as(IdentifierPatternSyntax.self)?.identifier.text,
-        node.isReturned(name)
-      {
-        promisePositions.insert(value.id)
-      }
-      let value = binding.initializer.map { expression($0.value) }
       let written = binding.typeAnnotation?.type.trimmedDescription
-      let type = written.map(guessType) ?? value?.type ?? .unknown
+      let name = binding.pattern.as(IdentifierPatternSyntax.self)?.identifier.text
+      let isResult = name.map(node.isReturned) ?? false
+      if let arrow = written?.range(of: "->", options: .backwards), let written,
+        binding.initializer?.value.is(ClosureExprSyntax.self) == true
+      {
+        nextClosureResult = written[arrow.upperBound...].trimmingCharacters(
+          in: CharacterSet(charactersIn: " )?"))
+      }
+      if let name { unsetTypes[name] = binding.initializer == nil ? written : nil }
+      expect(written ?? (isResult ? resultType : nil), of: binding.initializer?.value)
+      let value = binding.initializer.map { expression($0.value) }
+      let type = written.map(declarations.type) ?? value?.type ?? .unknown
       let pattern = declare(binding.pattern, type: type, value: value)
       return .bind(pattern, value, isVariable: isVariable, isAsyncLet: isAsync)
     }
@@ -280,6 +316,10 @@ final class Lowering {
   private func choose(_ node: SwitchExprSyntax) -> Step {
     let subject = expression(node.subject)
     var cases: [Case] = []
+    let isOptional = node.cases.contains { element in
+      guard case .case(let label)? = element.as(SwitchCaseSyntax.self)?.label else { return false }
+      return label.caseItems.contains { unwrapped($0.pattern) != nil }
+    }
     for element in node.cases {
       guard let item = element.as(SwitchCaseSyntax.self) else { continue }
       scope.push()
@@ -290,7 +330,8 @@ final class Lowering {
       if case .case(let label) = item.label {
         names = boundNames(Syntax(label.caseItems))
         names.forEach { scope.declare($0, .unknown) }
-        pattern = label.caseItems.map { canonicalPattern($0.pattern.trimmedDescription) }
+        pattern = label.caseItems.map { canonicalPattern($0.pattern) }
+          .map { isOptional && $0 == ".none" ? "nil" : $0 }
           .sorted().joined(separator: ", ")
         filter = label.caseItems.first?.whereClause.map { expression($0.condition) }
       }
@@ -314,7 +355,8 @@ final class Lowering {
         let names = boundNames(Syntax(match.pattern))
         let value = expression(match.initializer.value)
         names.forEach { scope.declare($0, .unknown) }
-        return .match(canonicalPattern(match.pattern.trimmedDescription), names, value)
+        if let pattern = unwrapped(match.pattern) { return .unwrap(pattern, value) }
+        return .match(canonicalPattern(match.pattern), names, value)
       case .availability(let availability):
         return .fixed(availability.trimmedDescription)
       }

@@ -37,6 +37,26 @@ extension Lowering {
     return .ignored
   }
 
+  /// The pattern inside `let name?` or `.some(let name)`; nil for patterns that aren't about `nil`.
+  func unwrapped(_ node: PatternSyntax) -> Pattern? {
+    if let binding = node.as(ValueBindingPatternSyntax.self) { return unwrapped(binding.pattern) }
+    guard let expression = node.as(ExpressionPatternSyntax.self)?.expression else { return nil }
+    if let chained = expression.as(OptionalChainingExprSyntax.self) {
+      return inner(chained.expression)
+    }
+    guard let call = expression.as(FunctionCallExprSyntax.self), call.arguments.count == 1,
+      let only = call.arguments.first,
+      ["some", "Optional.some"].contains(
+        call.calledExpression.trimmedDescription.drop { $0 == "." })
+    else { return nil }
+    return inner(only.expression)
+  }
+
+  private func inner(_ node: ExprSyntax) -> Pattern? {
+    node.as(PatternExprSyntax.self).map { shape($0.pattern) }
+      ?? (node.is(DiscardAssignmentExprSyntax.self) ? .ignored : nil)
+  }
+
   func isPending(_ value: Expr) -> Bool {
     guard case .call(let callee, _) = value.kind, case .member(_, let name) = callee.kind else {
       return false
@@ -53,6 +73,10 @@ extension Lowering {
     return names
   }
 
+  func canonicalPattern(_ node: PatternSyntax) -> String {
+    unwrapped(node) == nil ? canonicalPattern(node.trimmedDescription) : "?"
+  }
+
   /// A pattern without the names that it binds, so that renaming them changes nothing.
   func canonicalPattern(_ text: String) -> String {
     let words = text.split(whereSeparator: \.isWhitespace)
@@ -66,6 +90,11 @@ extension Lowering {
       // `Failure.offline` and `.offline` are the same case.
       let head = result[..<dot]
       if head.first?.isUppercase == true { result.removeSubrange(..<dot) }
+    }
+    // PromiseKit's results have other names than those of the standard library.
+    for (name, standard) in [(".fulfilled", ".success"), (".rejected", ".failure")]
+    where result == name || result.hasPrefix(name + "(") {
+      result = standard + result.dropFirst(name.count)
     }
     if let paren = result.firstIndex(of: "("), result.hasPrefix(".") {
       if text.contains("let ") || text.contains("_") || text.contains("var ") {

@@ -10,11 +10,11 @@ final class Scope {
   func declare(_ name: String, _ type: TypeGuess) { frames[frames.count - 1][name] = type }
 
   /// Declares a parameter; for a closure, also what it returns.
-  func declare(parameter name: String, type: String) {
-    declare(name, guessType(type))
+  func declare(parameter name: String, type: String, _ declarations: Declarations) {
+    declare(name, declarations.type(named: type))
     guard let arrow = type.range(of: "->", options: .backwards) else { return }
     let result = type[arrow.upperBound...].filter { !$0.isWhitespace && $0 != ")" }
-    frames[frames.count - 1][name + "()"] = guessType(result)
+    frames[frames.count - 1][name + "()"] = declarations.type(named: result)
   }
 
   /// What a local closure returns; nil if that isn't known.

@@ -143,6 +143,8 @@ final class Expr {
   let kind: Kind
   let place: Place
   let type: TypeGuess
+  /// Whether `?` follows, so that what is applied to this doesn't happen without a value.
+  var isOptional = false
 
   init(_ kind: Kind, _ place: Place, _ type: TypeGuess = .unknown) {
     self.kind = kind

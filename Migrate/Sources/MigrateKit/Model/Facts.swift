@@ -64,6 +64,8 @@ struct Event {
   /// The closures that are passed, which run at a time that isn't known.
   let closures: [Callback]
   let priority: String
+  /// Whether the event only happens if an optional receiver has a value.
+  var isOptional = false
 }
 
 /// A closure that another function calls.
@@ -84,6 +86,7 @@ indirect enum Value {
   case resolverMethod(Int, String)
   case closure(Body)
   case tuple([Value])
+  case list(List)
   case group
   case elements(Elements)
 
@@ -96,12 +99,29 @@ indirect enum Value {
     case .resolverMethod(_, let name): "resolver.\(name)"
     case .closure: "{…}"
     case .tuple(let values): "(" + values.map(\.text).joined(separator: ", ") + ")"
+    case .list(let list): list.text
     case .group: "group"
     case .elements(let elements): elements.text
     }
   }
 
+  /// An element of a tuple.
+  func part(_ index: Int) -> Value {
+    if case .tuple(let values) = self, index < values.count { return values[index] }
+    return .plain("\(text).\(index)")
+  }
+
   static var nothing: Value { .plain("()") }
+}
+
+/// The elements of an array.
+struct List {
+  var elements: [Value]
+  /// The number of loops around the expression that creates the array; -1 if other code has it, so
+  /// that a change is an effect.
+  var depth: Int
+
+  var text: String { shortened("[" + elements.map(\.text).joined(separator: ", ") + "]") }
 }
 
 /// The result of a promise, or of a function.
@@ -178,6 +198,16 @@ struct Path {
       }
     }
     return path
+  }
+
+  /// Whether an event of another path has no receiver on this one: `value?.call()` does nothing if
+  /// `value` is nil.
+  func skips(_ event: Event) -> Bool {
+    event.isOptional
+      && decisions.contains { question, hasValue in
+        guard !hasValue, question.hasSuffix(" != nil") else { return false }
+        return event.key.hasPrefix(question.dropLast(7).prefix { $0 != "@" } + ".")
+      }
   }
 
   /// Whether the code waits for an event's result, or for the work that the event is part of.

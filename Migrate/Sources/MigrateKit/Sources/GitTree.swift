@@ -3,7 +3,11 @@ import Foundation
 extension SourceTree {
   /// Reads the Swift files of a revision of a git repository: all of them, or those below `folder`,
   /// a folder or file in it.
-  public init(revision: String, repository: String, folder: String? = nil) throws {
+  ///
+  /// Files that `other`, another version of the tree, has with the same text aren't parsed again.
+  public init(
+    revision: String, repository: String, folder: String? = nil, sharing other: SourceTree? = nil
+  ) throws {
     let prefix = try folder.map { try Git(repository).path(of: $0) } ?? ""
     let listing = try Git(repository).run("ls-tree", "-r", "-z", "--full-tree", revision)
     var entries: [(path: String, id: String)] = []
@@ -46,7 +50,7 @@ extension SourceTree {
       throw MigrateError(
         "Revision '\(revision)' has no Swift files" + (folder.map { " in '\($0)'." } ?? "."))
     }
-    self.init(contents: contents, settings: settings)
+    self.init(contents: contents, settings: settings, sharing: other)
   }
 }
 

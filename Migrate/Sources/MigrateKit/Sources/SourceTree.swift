@@ -16,11 +16,23 @@ public struct SourceTree: Sendable {
   public let problems: [FileProblem]
 
   /// Parses files that have been read, on all cores.
-  public init(contents: [(path: String, text: String)], settings: BuildSettings = BuildSettings()) {
+  ///
+  /// Files that `other`, another version of the tree, has with the same text aren't parsed again.
+  public init(
+    contents: [(path: String, text: String)], settings: BuildSettings = BuildSettings(),
+    sharing other: SourceTree? = nil
+  ) {
     let sorted = contents.sorted { $0.path < $1.path }
     let slots = ParsedFiles(count: sorted.count)
+    let known = Dictionary((other?.files ?? []).map { ($0.path, $0) }) { first, _ in first }
     DispatchQueue.concurrentPerform(iterations: sorted.count) { index in
-      slots.set(index, SourceFile(path: sorted[index].path, text: sorted[index].text))
+      let (path, text) = sorted[index]
+      // Strings that differ in the composition of characters are equal, too.
+      if let file = known[path], file.text.utf8.elementsEqual(text.utf8) {
+        slots.set(index, file)
+      } else {
+        slots.set(index, SourceFile(path: path, text: text))
+      }
     }
     files = slots.files
     self.settings = settings
@@ -29,8 +41,9 @@ public struct SourceTree: Sendable {
 
   /// Reads the Swift files below `path`, or the file at `path`.
   ///
-  /// Folders of dependencies and build products are left out.
-  public init(path: String) throws {
+  /// Folders of dependencies and build products are left out. Files that `other`, another version of
+  /// the tree, has with the same text aren't parsed again.
+  public init(path: String, sharing other: SourceTree? = nil) throws {
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
       throw MigrateError("There is no file or folder at '\(path)'.")
@@ -38,7 +51,7 @@ public struct SourceTree: Sendable {
     if !isFolder.boolValue {
       self.init(
         contents: [((path as NSString).lastPathComponent, try StoredSource(path: path).text)],
-        settings: BuildSettings(above: URL(fileURLWithPath: path)))
+        settings: BuildSettings(above: URL(fileURLWithPath: path)), sharing: other)
       return
     }
     var contents: [(String, String)] = []
@@ -56,7 +69,7 @@ public struct SourceTree: Sendable {
       contents.append((name, try StoredSource(path: full).text))
     }
     if contents.isEmpty { throw MigrateError("There are no Swift files in '\(path)'.") }
-    self.init(contents: contents, settings: settings)
+    self.init(contents: contents, settings: settings, sharing: other)
   }
 
   /// Reads the file at `path` with the repository or project around it, and returns the folder of

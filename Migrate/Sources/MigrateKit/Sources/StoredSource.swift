@@ -90,7 +90,7 @@ struct Replacement {
 
   /// Replaces the contents at once, and keeps the permissions and the owner.
   ///
-  /// Fails without writing if the file is read-only, or if it doesn't have the contents `before`.
+  /// Fails without writing if ``check()`` does.
   func write() throws {
     try check()
     let files = FileManager.default
@@ -111,12 +111,18 @@ struct Replacement {
     }
   }
 
-  /// Fails if the file is read-only, or if it doesn't have the contents `before`.
+  /// Fails if the file is read-only, if it has other names, which a replacement would leave with the
+  /// old contents, or if it doesn't have the contents `before`.
   func check() throws {
     let files = FileManager.default
-    let mode = try files.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber
+    let attributes = try files.attributesOfItem(atPath: path)
+    let mode = attributes[.posixPermissions] as? NSNumber
     guard let mode, mode.intValue & 0o222 != 0, files.isWritableFile(atPath: path) else {
       throw MigrateError("'\(path)' is read-only. Make it writable first.")
+    }
+    guard let links = attributes[.referenceCount] as? NSNumber, links.intValue == 1 else {
+      throw MigrateError(
+        "'\(path)' has more than one hard link. Replace it by a copy of its own first.")
     }
     guard try Data(contentsOf: URL(fileURLWithPath: path)) == before else {
       throw MigrateError("'\(path)' changed since it was read. Run the command again.")

@@ -1,0 +1,235 @@
+/// What differs between two paths that answer all common questions equally.
+extension Comparison {
+  func compare(_ pair: Int) {
+    let second = new[pairs[pair].new]
+    let first = old[pairs[pair].old].settled(by: second)
+    let alignment = Alignment(first.events, second.events)
+    let crashes = alignment.added.contains { second.events[$0].subject == "crash" }
+    for index in alignment.missing {
+      let event = first.events[index]
+      // A program that crashes does nothing more.
+      if crashes || second.ending == .crash && first.ending != .crash { continue }
+      if second.skips(event) { continue }
+      causes.append((event.key, nil))
+      let isRepeated = alignment.same.contains { first.events[$0.old].key == event.key }
+      note(
+        .effectLost, event.key + (isRepeated ? " as often as before" : ""), event.place,
+        second.endPlace, pair)
+    }
+    for index in alignment.added {
+      let event = second.events[index]
+      if event.subject == "crash" {
+        note(.crash, "", nil, event.place, pair)
+        continue
+      }
+      if first.skips(event) { continue }
+      causes.append((nil, event.key))
+      let isRepeated = alignment.same.contains { second.events[$0.new].key == event.key }
+      note(isRepeated ? .effectRepeated : .effectAdded, event.key, nil, event.place, pair)
+    }
+    for match in alignment.changed {
+      let (before, after) = (first.events[match.old], second.events[match.new])
+      causes.append((before.key, after.key))
+      note(
+        .argumentChanged, "\(before.key)` became `\(after.key)", before.place, after.place,
+        pair)
+      compareClosures(before, after)
+    }
+    for match in alignment.replaced {
+      let (before, after) = (first.events[match.old], second.events[match.new])
+      causes.append((before.key, after.key))
+      if before.closures.isEmpty != after.closures.isEmpty { losesCallback = true }
+      note(
+        .callReplaced, "\(before.key)` became `\(after.key)", before.place, after.place,
+        pair)
+      compareClosures(before, after)
+    }
+    for match in alignment.same {
+      compare(first.events[match.old], second.events[match.new], first, second, pair)
+    }
+    compareWaits(first, second, pair)
+    compareOrder(alignment, first, second, pair)
+    compareConcurrency(alignment, first, second, pair)
+    compareEndings(first, second, pair)
+  }
+
+  private func compare(
+    _ before: Event, _ after: Event, _ first: Path, _ second: Path, _ pair: Int
+  ) {
+    compareClosures(before, after)
+    // The call of an `async let` runs where its function is isolated, even if this path fails before
+    // it is awaited.
+    let isChildCall = second.lists[after.list] == .child && !after.isEffect
+    if !isChildCall { compareExecutors(before, after, pair) }
+    // A path that fails before it waits for a child task ends it.
+    let goesOn = if case .value = second.ending { true } else { false }
+    guard before.isStrong, after.isStrong || goesOn else { return }
+    let wasWaitedFor = before.isAwaited || before.origin != 0
+    let isLeft = wasWaitedFor && first.waits(for: before) && !second.waits(for: after)
+    if before.kind == .call, before.isKnownToBeAwaited,
+      before.isAwaited && !after.isAwaited || isLeft
+    {
+      causes.append((before.key, after.key))
+      note(.waitLost, after.summary, before.place, after.place, pair)
+    }
+    guard after.isStrong else { return }
+    if before.priority != after.priority {
+      note(
+        .priorityChanged,
+        "\(after.summary)` with priority `"
+          + (after.priority.isEmpty ? "of the caller" : after.priority),
+        before.place, after.place, pair)
+    }
+    let startedInside = first.lists[before.origin] == .own
+    let isTask = second.lists[after.origin] == .task
+    if startedInside, isTask { note(.startsLater, after.summary, before.place, after.place, pair) }
+    if first.lists[before.list] != .own, second.lists[after.list] == .own, isFireAndForget {
+      note(.callerWaits, after.summary, before.place, after.place, pair)
+    }
+    if before.isParallel != after.isParallel, !before.loops.isEmpty || !after.loops.isEmpty {
+      note(
+        before.isParallel ? .becameSequential : .becameParallel, after.summary, before.place,
+        after.place, pair)
+    }
+    if before.loops.count == after.loops.count, before.loops != after.loops,
+      let (one, two) = zip(before.loops, after.loops).first(where: { $0 != $1 }),
+      one.isRange, two.isRange
+    {
+      note(
+        .argumentChanged, "\(before.summary) for each of \(one)` became `for each of \(two)",
+        before.place, after.place, pair)
+    }
+    if before.loops.count < after.loops.count {
+      note(
+        .effectRepeated, "\(after.summary)` for each element of `\(after.loops.last ?? "")",
+        before.place, after.place, pair)
+    }
+    if before.loops.count > after.loops.count {
+      note(
+        .effectLost, "\(after.summary)` for each element of `\(before.loops.last ?? "")",
+        before.place, after.place, pair)
+    }
+  }
+
+  /// Reports promises and tasks from elsewhere that a path no longer waits for, although it goes on.
+  private func compareWaits(_ first: Path, _ second: Path, _ pair: Int) {
+    guard case .value = second.ending else { return }
+    for (text, isCertain) in first.waits.sorted(by: { $0.key < $1.key })
+    where isCertain && second.waits[text] == nil {
+      note(.waitLost, text, first.endPlace, second.endPlace, pair)
+    }
+  }
+
+  private func compareExecutors(_ before: Event, _ after: Event, _ pair: Int) {
+    // An `async` function runs where it is isolated, and an initializer's thread hardly matters, or
+    // on which background thread a value is computed.
+    if after.isAwaited { return }
+    let isInBackground = before.executor != .main && after.executor != .main
+    if !after.isStrong, isInBackground || after.baseName.first?.isUppercase == true { return }
+    guard Self.differ(before.executor, after.executor) else { return }
+    note(
+      .executorChanged,
+      "ran on \(before.executor) and now runs on \(after.executor)|\(after.summary)",
+      before.place, after.place, pair)
+  }
+
+  static func differ(_ before: Executor, _ after: Executor) -> Bool {
+    switch (before, after) {
+    case (.callback, _), (_, .callback), (.caller, _), (_, .caller): false
+    default: before != after
+    }
+  }
+
+  /// Reports events that moved relative to the others: those outside the longest sequence in which
+  /// both versions agree.
+  private func compareOrder(
+    _ alignment: Alignment, _ first: Path, _ second: Path, _ pair: Int
+  ) {
+    let matches = alignment.same
+      .filter { first.events[$0.old].isStrong && second.events[$0.new].isStrong }
+      .sorted { $0.old < $1.old }
+    guard matches.count > 1 else { return }
+    var best = matches.map { _ in 1 }
+    var previous = matches.map { _ in -1 }
+    for index in matches.indices {
+      for earlier in 0..<index
+      where !isInverted(matches[earlier], matches[index], first, second)
+        && best[earlier] + 1 > best[index]
+      {
+        best[index] = best[earlier] + 1
+        previous[index] = earlier
+      }
+    }
+    guard var at = best.indices.max(by: { best[$0] < best[$1] }), best[at] < matches.count else {
+      return
+    }
+    var kept: Set<Int> = []
+    while at >= 0 {
+      kept.insert(at)
+      at = previous[at]
+    }
+    for index in matches.indices where !kept.contains(index) {
+      let match = matches[index]
+      guard
+        let other = kept.sorted().first(where: {
+          let (one, two) = $0 < index ? (matches[$0], match) : (match, matches[$0])
+          return isInverted(one, two, first, second)
+        })
+      else { continue }
+      note(
+        .orderChanged,
+        "\(first.events[match.old].summary)` and `\(first.events[matches[other].old].summary)",
+        first.events[match.old].place, second.events[match.new].place, pair)
+    }
+  }
+
+  private func isInverted(
+    _ one: (old: Int, new: Int), _ two: (old: Int, new: Int), _ first: Path, _ second: Path
+  ) -> Bool {
+    let (later, earlier) = (second.events[one.new], second.events[two.new])
+    return first.events[one.old].list == first.events[two.old].list
+      && later.list == earlier.list && one.new > two.new
+      // A task and the code until its value is awaited have no order.
+      && !([.task, .child].contains(second.lists[later.origin]) && earlier.origin != later.origin
+        && earlier.start > later.originStart)
+  }
+
+  /// Compares whether a call starts while another one, before it, is still in progress.
+  private func compareConcurrency(
+    _ alignment: Alignment, _ first: Path, _ second: Path, _ pair: Int
+  ) {
+    let matches = alignment.same
+      .filter { first.events[$0.old].isAwaited && second.events[$0.new].isAwaited }
+      .sorted { $0.old < $1.old }
+    for (one, two) in zip(matches, matches.dropFirst()) {
+      let wasParallel = first.isInProgress(first.events[one.old], at: first.events[two.old])
+      let isParallel = second.isInProgress(second.events[one.new], at: second.events[two.new])
+      guard wasParallel != isParallel else { continue }
+      note(
+        wasParallel ? .becameSequential : .becameParallel,
+        "\(first.events[one.old].summary)` and `\(first.events[two.old].summary)",
+        first.events[two.old].place, second.events[two.new].place, pair)
+    }
+  }
+
+  private func compareEndings(_ first: Path, _ second: Path, _ pair: Int) {
+    guard first.ending != second.ending else { return }
+    switch (first.ending, second.ending) {
+    case (_, .crash): break
+    case (.error(let error), .value):
+      note(.errorSwallowed, error, first.endPlace, second.endPlace, pair)
+    case (.value, .error(let error)):
+      note(.errorAdded, error, first.endPlace, second.endPlace, pair)
+    case (.error(let before), .error(let after)):
+      note(.errorChanged, "\(before)` became `\(after)", first.endPlace, second.endPlace, pair)
+    case (.value(let before), .value(let after)):
+      note(.resultChanged, "\(before)` became `\(after)", first.endPlace, second.endPlace, pair)
+    case (.crash, _): break
+    }
+  }
+}
+
+extension String {
+  /// Whether a loop over this counts through a range.
+  fileprivate var isRange: Bool { contains("..<") || contains("...") }
+}

@@ -1,0 +1,117 @@
+import Foundation
+
+/// Where code runs: queues, tasks, and the isolation of functions.
+extension Machine {
+  // MARK: Queues
+
+  func queueMethod(
+    _ base: Expr, _ name: String, _ arguments: [Expr.Argument], _ state: State
+  ) throws -> Values? {
+    guard ["async", "sync"].contains(name),
+      case .closure(let body)? = arguments.last?.value.kind
+    else { return nil }
+    return try evaluate(base, state).flatMap { state, value, flow -> Values in
+      if let flow { return [(state, nil, flow)] }
+      let executor = Self.executor(named: value?.text ?? "")
+      let isPromise = arguments.contains {
+        if case .member(nil, "promise") = $0.value.kind { true } else { false }
+      }
+      if name == "sync" { return try within(executor, state) { try invoke(body, [], $0) } }
+      var state = state
+      let outer = (state.list, state.executor, state.priority)
+      state.list = state.startList(.dispatched)
+      let list = state.list
+      state.executor = executor
+      state.priority = Self.priority(ofQueue: value?.text ?? "") ?? state.priority
+      return try invoke(body, [], state, isEffect: !isPromise).map { state, value, flow in
+        var state = state
+        (state.list, state.executor, state.priority) = outer
+        guard isPromise else { return (state, .nothing, nil) }
+        var outcome = Outcome.fulfilled(value ?? .nothing)
+        if case .thrown(let error)? = flow { outcome = .rejected(error) }
+        return state.withPromise(outcome, list: list)
+      }
+    }
+  }
+
+  /// The executor that an expression for a queue names.
+  static func executor(named text: String) -> Executor {
+    let plain = text.filter { !$0.isWhitespace }
+    if ["DispatchQueue.main", ".main", "MainActor.shared"].contains(plain) { return .main }
+    if plain.hasPrefix("DispatchQueue.global(") || plain.hasPrefix(".global(") { return .pool }
+    if plain == "nil" || plain == ".immediate" { return .callback }
+    return .queue(plain)
+  }
+
+  /// The priority in an expression for a global queue, such as `.global(qos: .utility)`.
+  static func priority(ofQueue text: String) -> String? {
+    let plain = text.filter { !$0.isWhitespace }
+    guard let mark = plain.range(of: "(qos:.") else { return nil }
+    return priority(named: String(plain[mark.upperBound...].prefix { $0.isLetter }))
+  }
+
+  /// One name for the priorities that have two; the usual one has none.
+  private static func priority(named name: String) -> String {
+    ["high": "userInitiated", "low": "utility", "medium": "", "default": ""][name] ?? name
+  }
+
+  func within(
+    _ executor: Executor, _ state: State, _ work: (State) throws -> Values
+  ) throws -> Values {
+    var state = state
+    let outer = state.executor
+    state.executor = executor
+    return try work(state).map { state, value, flow in
+      var state = state
+      state.executor = outer == .caller ? (home == .caller ? .pool : home) : outer
+      return (state, value, flow)
+    }
+  }
+
+  // MARK: Tasks
+
+  func spawn(
+    _ arguments: [Expr.Argument], _ expression: Expr, _ state: State, isDetached: Bool
+  ) throws -> Values? {
+    guard case .closure(let body)? = arguments.last?.value.kind else { return nil }
+    var state = state
+    let outer = (state.list, state.executor, state.priority, state.loops)
+    state.list = state.startList(.task)
+    let list = state.list
+    if isDetached {
+      state.executor = .pool
+    } else if state.executor == .caller || state.executor == .callback {
+      state.executor = home == .caller || home == .callback ? .pool : home
+    } else if case .queue = state.executor {
+      state.executor = .pool
+    }
+    if let priority = arguments.first(where: { $0.label == "priority" })?.value,
+      case .member(_, let name) = priority.kind
+    {
+      state.priority = Self.priority(named: name)
+    }
+    return try invoke(body, [], state, isEffect: true).map { state, value, flow in
+      var state = state
+      (state.list, state.executor, state.priority, state.loops) = outer
+      var outcome = Outcome.fulfilled(value ?? .nothing)
+      if case .thrown(let error)? = flow { outcome = .rejected(error) }
+      return state.withPromise(outcome, list: list)
+    }
+  }
+}
+
+/// Where the code of a function runs before it waits.
+func startExecutor(
+  of function: FunctionDeclaration, _ declarations: Declarations
+) -> Executor {
+  if function.attributes.contains("MainActor") { return .main }
+  if let name = function.attributes.first(where: { $0.hasSuffix("Actor") }) { return .actor(name) }
+  if function.attributes.contains("nonisolated") { return function.isAsync ? .pool : .caller }
+  if !function.owner.isEmpty {
+    if declarations.isMainActor(type: function.owner) { return .main }
+    if declarations.isActor(type: function.owner) { return .actor(function.owner) }
+  }
+  if declarations.settings.isMainActorByDefault { return .main }
+  if function.isAsync, !declarations.settings.isNonsendingByDefault { return .pool }
+  return .caller
+}
