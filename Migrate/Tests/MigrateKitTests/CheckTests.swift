@@ -134,6 +134,20 @@ import Testing
     #expect(report.summary.operators == 1)
   }
 
+  @Test func report_whenClosureOfPropertyIsCalledAtOnce_describesItsChains() {
+    let text = """
+      import PromiseKit
+      final class Service {
+        lazy var provider: Provider = {
+          let renew = { self.login().done { show($0) }.catch { report($0) } }
+          return Provider(renew)
+        }()
+        func login() -> Promise<User> { .value(User()) }
+      }
+      """
+    #expect(Report(SourceTree(contents: [("File.swift", text)])).summary.operators == 2)
+  }
+
   @Test func check_whenPropertyBecameFunction_saysThatItIsNotCompared() {
     let before = """
       import PromiseKit

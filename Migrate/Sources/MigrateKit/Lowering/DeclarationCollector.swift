@@ -133,7 +133,10 @@ final class DeclarationCollector: SyntaxVisitor {
   private func addClosure(
     of binding: PatternBindingSyntax, name: String, written: String, in node: VariableDeclSyntax
   ) {
-    guard let closure = binding.initializer?.value.as(ClosureExprSyntax.self) else { return }
+    // Also one that is called at once: `lazy var provider = { … }()`.
+    let value = binding.initializer?.value
+    let called = value?.as(FunctionCallExprSyntax.self)?.calledExpression ?? value
+    guard let closure = called?.as(ClosureExprSyntax.self) else { return }
     let result = written.range(of: "->", options: .backwards).map { written[$0.upperBound...] }
     let names: [(name: String, type: String)] =
       switch closure.signature?.parameterClause {
