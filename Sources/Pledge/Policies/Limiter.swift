@@ -187,6 +187,9 @@ public final class Limiter: Sendable {
   }
 
   /// Returns a promise that is fulfilled when no operation is running or waiting.
+  ///
+  /// The promise of an asynchronous operation settles shortly after the operation has ended, and so
+  /// can be pending for a moment. Wait for it, too, if you need the result.
   public func idle() -> Promise<Void> {
     let (promise, resolver) = Promise<Void>.withResolvers()
     let number = state.withLock { $0.addIdle(resolver) }

@@ -115,16 +115,17 @@ final class LoaderBatches<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 
   private func start(_ batch: Batch) {
-    let timer = state.withLock { _ in exchange(&batch.timer, with: nil) }
+    let timer = state.withLock { _ in
+      // Created under the lock, so that a thread that withdraws the last request finds the task, or
+      // there is none.
+      if !batch.hasEnded {
+        batch.task = Task.detached(priority: batch.priority) { [self] in
+          await batch.work.run { await run(batch) }
+        }
+      }
+      return exchange(&batch.timer, with: nil)
+    }
     withExtendedLifetime(timer) {}
-    let task = Task.detached(priority: batch.priority) { [self] in
-      await batch.work.run { await run(batch) }
-    }
-    let wasCancelled = state.withLock { _ in
-      if !batch.hasEnded { batch.task = task }
-      return batch.hasEnded
-    }
-    if wasCancelled { RemainingWork.cancel(task) }
   }
 
   private func run(_ batch: Batch) async {
