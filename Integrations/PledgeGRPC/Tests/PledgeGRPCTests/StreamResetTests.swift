@@ -77,7 +77,7 @@ import Testing
   @Test func example_showsTheDeadlineOnBothSides() async throws {
     let lines = Recorder<String>()
     try await Deadlines.run { lines.record($0) }
-    await lines.reaches(8).value
+    try await expectFulfillment(of: lines.reaches(8).promise)
     let expected = [
       "tea after 1 ms", "client: deadlineExceeded", "server: cancelled", "server: cancelled",
       "server: there is a deadline", "server: there is a deadline", "server: there is a deadline",
