@@ -11,10 +11,6 @@ import Testing
     case value, timeout, loader, coalescer, coalescerOfPromises, results, nested, limiter
   }
 
-  enum Canceller: CaseIterable {
-    case scope, bound, boundThenScope, cancelAndFinish
-  }
-
   /// Runs in a task of its own, and ends, ignoring cancellation, when `gate` settles.
   private struct Stubborn {
     let gate: Promise<Void>
@@ -70,18 +66,7 @@ import Testing
     let work = Stubborn(gate: gate, started: start)
     let bound = task(awaiting: kind, work).bound(to: scope)
     try await expectFulfillment(of: started)
-    let end: Guarantee<Void>
-    switch canceller {
-    case .scope: end = scope.close()
-    case .bound:
-      bound.cancel()
-      end = scope.close()
-    case .boundThenScope:
-      bound.cancel()
-      try await expectCancellation(of: bound)
-      end = scope.close()
-    case .cancelAndFinish: end = bound.cancelAndFinish()
-    }
+    let end = try await canceller.cancel(bound, in: scope)
     let endsSeen = Recorder<Int>()
     let seen = end.map(on: .immediate) { endsSeen.record(work.ended.count) }
     try await expectCancellation(of: bound)

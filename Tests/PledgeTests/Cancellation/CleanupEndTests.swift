@@ -2,16 +2,29 @@
 import PledgeTesting
 import Testing
 
+/// What cancels a promise that is bound to a scope, and waits for the end of its work.
+enum Canceller: CaseIterable {
+  case scope, bound, boundThenScope, cancelAndFinish
+
+  func cancel<T>(_ bound: Promise<T>, in scope: PromiseScope) async throws -> Guarantee<Void> {
+    switch self {
+    case .scope: break
+    case .bound: bound.cancel()
+    case .boundThenScope:
+      bound.cancel()
+      try await expectCancellation(of: bound)
+    case .cancelAndFinish: return bound.cancelAndFinish()
+    }
+    return scope.close()
+  }
+}
+
 /// What code that waits for the end of cancelled work waits for, besides tasks.
 @Suite struct EndOfCleanups {
   let log = Recorder<String>()
 
   enum Step: CaseIterable {
     case asyncFinally, finallyThen, asyncRecover, recover, using
-  }
-
-  enum Canceller: CaseIterable {
-    case scope, bound, cancelAndFinish
   }
 
   /// Ends, ignoring cancellation, when `gate` settles.
@@ -79,14 +92,7 @@ import Testing
     let work = chain(step, after: source, gate, started: start)
     let bound = work.bound(to: scope)
     if isRunning { try await started.value }
-    let end: Guarantee<Void>
-    switch canceller {
-    case .scope: end = scope.close()
-    case .bound:
-      bound.cancel()
-      end = scope.close()
-    case .cancelAndFinish: end = bound.cancelAndFinish()
-    }
+    let end = try await canceller.cancel(bound, in: scope)
     try await expectCancellation(of: bound)
     if !isRunning, step != .using { try await started.value }
     #expect(end.promise.isPending)
@@ -167,14 +173,7 @@ import Testing
         waitsForItsExecutor
         ? Promise<Int>.never.finallyThen(on: executor, body) : Promise<Int>.never.finallyThen(body)
       let bound = gather(gathering, input).bound(to: scope)
-      let end: Guarantee<Void>
-      switch canceller {
-      case .scope: end = scope.close()
-      case .bound:
-        bound.cancel()
-        end = scope.close()
-      case .cancelAndFinish: end = bound.cancelAndFinish()
-      }
+      let end = try await canceller.cancel(bound, in: scope)
       try await expectCancellation(of: bound)
       #expect(end.promise.isPending)
       if waitsForItsExecutor { executor.runAll() }
