@@ -20,6 +20,23 @@ extension StressTests {
       #expect(different.isEmpty)
     }
 
+    /// Work that was cancelled has left the promise that it followed, which then has one consumer:
+    /// the cancellation of that one reaches the promise, and waits for its handler.
+    @Test func cancelledWork_isNotAConsumerOfWhatItFollowed() async {
+      let program = Program(
+        kind: .sequential,
+        steps: [
+          Step(1, .pending),
+          Step(4, .finally(1, .first, Body(.value))),
+          Step(5, .coalesced(0, Body(.promise(4)))),
+          Step(6, .cancel(5)),
+          Step(8, .finally(4, .immediate, Body(.value))),
+          Step(9, .cancel(8)),
+        ])
+      let complaints = await aside { Comparison().verdict(on: program, run: 1).complaints }
+      #expect(complaints.isEmpty)
+    }
+
     @Test(arguments: Fault.allCases.filter { $0 != .none })
     func brokenReference_isNoticed(fault: Fault) async throws {
       let (program, right) = await aside { () -> (Program?, [String]) in

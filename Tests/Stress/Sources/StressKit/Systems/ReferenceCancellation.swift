@@ -92,12 +92,14 @@ extension ReferenceWorld {
     promise.feed = .resolver(hooks)
   }
 
-  /// Makes `promise` settle as `other`; until then, `resolver` is retained.
+  /// Makes `promise` settle as `other`, after `body`; until then, `resolver` is retained.
   func follow(
-    _ promise: ReferencePromise, _ other: ReferencePromise, keeping resolver: ReferenceResolver?
+    _ promise: ReferencePromise, _ other: ReferencePromise, keeping resolver: ReferenceResolver?,
+    _ body: @escaping () -> Void = {}
   ) {
     let observer = Observer(other)
     observer.run = { [self] outcome in
+      body()
       if promise.isCancelled, other.takers <= 1 { outcome.rejection?.isHandled = true }
       settle(promise, outcome)
       withExtendedLifetime(resolver) {}

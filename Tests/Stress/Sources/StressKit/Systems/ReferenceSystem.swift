@@ -200,8 +200,7 @@ final class ReferenceSystem: System, @unchecked Sendable {
       inner = ReferencePromise(.nothing)
       world.reject(inner, Failure(error))
     }
-    let ended = onEnd(inner) { [self] in forget(work, key) }
-    world.follow(work.promise, ended, keeping: nil)
+    world.follow(work.promise, inner, keeping: nil) { [self] in forget(work, key) }
     return result
   }
 
