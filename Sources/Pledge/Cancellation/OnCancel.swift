@@ -16,9 +16,9 @@ extension Resolver {
     @_inheritActorContext _ handler: @escaping @Sendable @isolated(any) () -> Void
   ) {
     let isIsolated = handler.isolation != nil
-    let action = Placed<CleanUpAction>(handler).map { action in
-      guard let context = Instrumentation.snapshot() else { return action }
-      return CleanUpAction { context.restore { try? action.call() } }
+    var action = Placed<CleanUpAction>(handler)
+    if let context = Instrumentation.snapshot() {
+      action = action.map { action in CleanUpAction { context.restore { try? action.call() } } }
     }
     guard isIsolated else { return cell.onCancel(action.closure.call) }
     let (target, keeper) = (action.target, action.keeper())

@@ -19,11 +19,11 @@ extension Cell {
   /// cells of a cycle wait for each other, and two requests can meet in it. At least one cell of a
   /// cycle adopts another: a request that marks such a cell follows marked cells, too, and if it
   /// returns to that cell, the cell stops waiting.
-  final func continueCancelling(_ step: CancellationStep) {
+  final func continueCancelling(_ step: consuming CancellationStep) {
     var (cell, step) = (self, step)
     var adopter: Cell?
     while true {
-      switch step {
+      switch consume step {
       case .done:
         return
       case .producer(let hooks):
@@ -205,7 +205,7 @@ extension Cell {
   /// Records this promise as work that the current cancellation leaves, if it was cancelled and
   /// hasn't ended: for example, a handler of it runs, or waits for its executor.
   fileprivate final func noteRemaining() {
-    if ThreadState.current.pointee.remainingWork != nil, isCancelled, !hasEnded {
+    if ThreadState.current.pointee.recordings > 0, isCancelled, !hasEnded {
       RemainingWork.note(.promise(self))
     }
   }
@@ -214,7 +214,8 @@ extension Cell {
 extension RemainingWork {
   /// Records work that the current cancellation leaves.
   static func note(_ work: RemainingWork) {
-    ThreadState.current.pointee.remainingWork?.append(work)
+    let state = ThreadState.current
+    if state.pointee.recordings > 0 { state.pointee.remainingWork.append(work) }
   }
 
   /// Cancels `task`, as a part of the current cancellation, which leaves it.
@@ -227,10 +228,13 @@ extension RemainingWork {
   static func collect(
     _ state: UnsafeMutablePointer<ThreadState> = ThreadState.current, _ cancel: () -> Void
   ) -> [RemainingWork] {
-    let outer = exchange(&state.pointee.remainingWork, with: [])
+    let start = state.pointee.remainingWork.count
+    state.pointee.recordings += 1
     cancel()
-    let work = exchange(&state.pointee.remainingWork, with: outer) ?? []
-    if !work.isEmpty { state.pointee.remainingWork?.append(contentsOf: work) }
-    return work
+    state.pointee.recordings -= 1
+    if state.pointee.remainingWork.count == start { return [] }
+    return state.pointee.recordings == 0
+      ? exchange(&state.pointee.remainingWork, with: [])
+      : Array(state.pointee.remainingWork[start...])
   }
 }
