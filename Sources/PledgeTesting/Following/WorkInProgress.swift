@@ -81,7 +81,7 @@ final class WorkInProgress: Sendable {
         guard MainQueue.wait() else { return }
         continue
       }
-      if idle.wait(timeout: .now() + .seconds(1)) == .success { continue }
+      if waitForASecond() { continue }
       let isLate = DispatchTime.now() > deadline
       if isLate { GlobalQueues.wait() }
       let isStuck = state.withLock { state in
@@ -95,6 +95,14 @@ final class WorkInProgress: Sendable {
       }
       if isStuck { return }
     }
+  }
+
+  /// Blocks until all work has ended, but for a second at most; returns whether it has.
+  ///
+  /// In ten parts, so that on a busy machine, where this thread waits for a core ten times, threads
+  /// that run work have had theirs, too.
+  private func waitForASecond() -> Bool {
+    (0..<10).contains { _ in idle.wait(timeout: .now() + .milliseconds(100)) == .success }
   }
 
   /// The number of changes that only a loop makes.
