@@ -26,8 +26,10 @@ extension Thenable {
   ///   it, or is the handler that calls it. Any `DispatchQueue` but the global ones counts as
   ///   serial.
   ///
-  /// What the promise comes to depend on later isn't known: a promise that a handler returns, what
-  /// an `async` closure awaits, the inputs of a race, or a queue that targets the blocked queue.
+  /// What the promise comes to depend on later isn't known: a promise that a handler returns, an
+  /// `async` closure that hasn't started, what such a closure awaits, the inputs of a race, the
+  /// promise that a resolver follows, the operation of a policy, or a queue that targets the blocked
+  /// queue.
   @available(*, noasync, message: "blocks a thread; use `try await promise.value`")
   public func wait() throws -> Value {
     let cell = source.cell
