@@ -40,7 +40,7 @@ struct HedgeProgress<Failure> {
     // A cancelled attempt doesn't start the next one: usually, all of them are being cancelled.
     guard canStart, !(error is CancellationError) else { return rest }
     // An attempt that was rejected locally has sent nothing.
-    return start(needsToken: !(error is CircuitOpenError || error is Limiter.QueueFullError))
+    return start(needsToken: !error.isLocalRejection)
   }
 
   /// Records that an attempt was abandoned; the next one starts after the delay.
