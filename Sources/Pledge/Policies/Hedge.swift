@@ -36,12 +36,8 @@ extension Promise {
       Placed(operation))
   }
 
-  /// Starts `operation`, and starts it again each time `delay` passes without a value, until one of
-  /// at most `attempts` guarantees is fulfilled.
-  ///
-  /// See ``hedged(attempts:delay:budget:clock:observer:_:)``.
-  ///
-  /// **Execution.** `operation` runs in the isolation in which it was written.
+  /// The same as ``hedged(attempts:delay:budget:clock:observer:_:)``, for an operation that returns a
+  /// guarantee.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   @_disfavoredOverload
   public static func hedged(
@@ -56,10 +52,7 @@ extension Promise {
       Placed(operation).map { operation in { try operation().source } })
   }
 
-  /// Starts `operation` on `executor`, and starts it again each time `delay` passes without a
-  /// value, until one of at most `attempts` attempts has a value.
-  ///
-  /// See ``hedged(attempts:delay:budget:clock:observer:_:)``.
+  /// The same as ``hedged(attempts:delay:budget:clock:observer:_:)``, on `executor`.
   ///
   /// **Execution.** `operation` runs on `executor`. An operation that only starts a request can use
   /// `.immediate`; the first attempt then starts inside this call.
@@ -76,10 +69,7 @@ extension Promise {
       Placed(operation, on: executor))
   }
 
-  /// Starts an asynchronous `operation`, and starts it again each time `delay` passes without a
-  /// value, until one of at most `attempts` attempts has a value.
-  ///
-  /// See ``hedged(attempts:delay:budget:clock:observer:_:)``.
+  /// The same as ``hedged(attempts:delay:budget:clock:observer:_:)``, for an asynchronous operation.
   ///
   /// **Execution.** Each attempt runs in its own task, in the isolation in which `operation` was
   /// written.
