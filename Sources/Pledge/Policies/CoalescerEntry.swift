@@ -85,15 +85,10 @@ class CoalescerEntry: TableEntry, @unchecked Sendable {
   /// Returns the cell for another caller, which is `make()` if there is none; nil if all callers have
   /// cancelled, or if the work of a lead has ended without another caller.
   final func cellForJoining(_ make: () -> Cell) -> Cell? {
-    let (old, isPossible) = state.withLock { state in
-      let isUsable = state.cell?.isCancelled == false || state.cell?.isSettled == true
-      return (isUsable ? state.cell : nil, !state.hasEnded && state.hasLead)
-    }
-    if old != nil || !isPossible { return old }
-    let fresh = make()
     let (cell, replaced) = state.withLock { state -> (Cell?, Cell?) in
-      if let cell = state.cell, !cell.isCancelled { return (cell, nil) }
+      if let cell = state.cell, !cell.isCancelled || cell.isSettled { return (cell, nil) }
       guard !state.hasEnded, state.hasLead else { return (nil, nil) }
+      let fresh = make()
       return (fresh, exchange(&state.cell, with: fresh))
     }
     withExtendedLifetime(replaced) {}

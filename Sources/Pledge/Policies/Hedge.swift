@@ -32,7 +32,8 @@ extension Promise {
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> Promise
   ) -> Promise {
     hedge(
-      Hedging(attempts, TimeSpan(delay), budget, observer), TimeSource(clock),
+      Hedging(attempts: attempts, delay: TimeSpan(delay), budget: budget, observer: observer),
+      TimeSource(clock),
       Placed(operation))
   }
 
@@ -48,7 +49,8 @@ extension Promise {
       @escaping @Sendable @isolated(any) () throws -> Guarantee<Value>
   ) -> Promise {
     hedge(
-      Hedging(attempts, TimeSpan(delay), budget, observer), TimeSource(clock),
+      Hedging(attempts: attempts, delay: TimeSpan(delay), budget: budget, observer: observer),
+      TimeSource(clock),
       Placed(operation).map { operation in { try operation().source } })
   }
 
@@ -65,7 +67,8 @@ extension Promise {
     _ operation: @escaping @Sendable () throws -> Promise
   ) -> Promise {
     hedge(
-      Hedging(attempts, TimeSpan(delay), budget, observer), TimeSource(clock),
+      Hedging(attempts: attempts, delay: TimeSpan(delay), budget: budget, observer: observer),
+      TimeSource(clock),
       Placed(operation, on: executor))
   }
 
@@ -82,7 +85,8 @@ extension Promise {
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
   ) -> Promise {
     let operation = IsolatedOperation(operation)
-    let hedging = Hedging(attempts, TimeSpan(delay), budget, observer)
+    let hedging = Hedging(
+      attempts: attempts, delay: TimeSpan(delay), budget: budget, observer: observer)
     let (promise, resolver) = Promise.withResolvers()
     resolver.settleWithTask {
       // First the promise, because the other attempts can ignore their cancellation.
@@ -118,15 +122,6 @@ struct Hedging: Sendable {
   let budget: RetryBudget?
   let observer: AttemptObserver?
 
-  init(
-    _ attempts: Int, _ delay: TimeSpan, _ budget: RetryBudget?, _ observer: AttemptObserver?
-  ) {
-    self.attempts = attempts
-    self.delay = delay
-    self.budget = budget
-    self.observer = observer
-  }
-
   var invalidity: PromiseError? {
     if attempts >= 1 { return nil }
     return .invalidArgument("hedged needs at least one attempt, not \(attempts).")
@@ -154,7 +149,8 @@ nonisolated(nonsending) public func hedged<Value>(
     @escaping @Sendable () async throws -> sending Value
 ) async throws -> Value {
   try await hedgeWithTasks(
-    Hedging(attempts, TimeSpan(delay), budget, observer), TimeSource(clock), operation)
+    Hedging(attempts: attempts, delay: TimeSpan(delay), budget: budget, observer: observer),
+    TimeSource(clock), operation)
 }
 
 /// - Parameter first: Receives the first value, before the other attempts have ended.

@@ -41,7 +41,8 @@ extension Promise {
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> Promise
   ) -> Promise {
     hedge(
-      Hedging(attempts, TimeSpan(interval), budget, observer), .continuous,
+      Hedging(attempts: attempts, delay: TimeSpan(interval), budget: budget, observer: observer),
+      .continuous,
       Placed(operation))
   }
 
@@ -95,17 +96,13 @@ extension RetryPolicy {
 
   /// Returns this policy with a time limit of `interval` for each attempt; see ``attemptTimeout``.
   public func withAttemptTimeout(_ interval: DispatchTimeInterval) -> RetryPolicy {
-    var policy = self
-    policy.attemptTime = TimeSpan(interval)
-    return policy
+    with(\.attemptTime, TimeSpan(interval))
   }
 
   /// Returns this policy with a time limit of `interval` for all attempts and delays together; see
   /// ``deadline``.
   public func withDeadline(_ interval: DispatchTimeInterval) -> RetryPolicy {
-    var policy = self
-    policy.totalTime = TimeSpan(interval)
-    return policy
+    with(\.totalTime, TimeSpan(interval))
   }
 
   /// Returns this policy with the delays that errors request.
@@ -115,9 +112,7 @@ extension RetryPolicy {
   public func withRequestedDelay(
     _ requested: @escaping @Sendable (any Error) -> DispatchTimeInterval?
   ) -> RetryPolicy {
-    var policy = self
-    policy.requestedPause = { error in requested(error).map { TimeSpan($0) } }
-    return policy
+    with(\.requestedPause) { @Sendable error in requested(error).map { TimeSpan($0) } }
   }
 }
 

@@ -3,10 +3,8 @@ extension Promise {
   ///
   /// Cancelling the returned promise cancels the attempt or the current delay.
   ///
-  /// **Errors.** That of the last attempt, if no attempts are left, that error isn't retryable, the
-  /// policy's budget is used up, or the next attempt would start after its deadline. An attempt that
-  /// exceeds a time limit of the policy fails with ``TimeoutError``. If the policy allows less than
-  /// one attempt, ``PromiseError/invalidArgument(_:)``.
+  /// **Errors.** As for the function `retry(_:clock:_:)`. An attempt that exceeds a time limit of the
+  /// policy fails with ``TimeoutError``.
   ///
   /// **Execution.** `operation` runs in the isolation in which it was written, the first attempt
   /// soon after this call.
