@@ -166,11 +166,8 @@ extension Resolver {
   /// Starts a task that runs `operation` and settles the promise with its result; cancelling the
   /// promise cancels the task.
   func settleWithTask(priority: TaskPriority? = nil, _ operation: AsyncOperation<Value>) {
-    let isolation = operation.isolation
-    let task = Task(priority: priority) {
-      _ = settle(await operation.run(isolation: isolation).map { $0.value })
-    }
-    cancelling(task)
+    cancelling(
+      Task(priority: priority) { _ = settle(await operation.run().map { $0.value }) })
   }
 
   /// Cancels `task`, which calls `settle(_:)`, when the promise is cancelled.
@@ -192,7 +189,7 @@ extension Resolver {
 
 /// An asynchronous closure that is called once, and released in its isolation.
 ///
-/// `@unchecked Sendable`: only `run`, which is called once, accesses `operation`.
+/// `@unchecked Sendable`: only `run` or `discard`, one of which is called once, accesses `operation`.
 @usableFromInline
 final class AsyncOperation<Value>: @unchecked Sendable {
   /// A struct, because an optional closure of this type needs the runtime of macOS 15.
@@ -210,7 +207,7 @@ final class AsyncOperation<Value>: @unchecked Sendable {
     let body: @Sendable @isolated(any) () async throws -> Value
   }
 
-  @usableFromInline var operation: Operation?
+  @exclusivity(unchecked) @usableFromInline var operation: Operation?
 
   /// Creates an operation whose value is sendable, which makes no difference to the closure.
   init(sendable operation: @escaping @Sendable @isolated(any) () async throws -> Value)
@@ -227,9 +224,11 @@ final class AsyncOperation<Value>: @unchecked Sendable {
   @inlinable
   var isolation: (any Actor)? { operation?.body.isolation }
 
-  /// Runs the operation, which isn't isolated, without a switch to its isolation.
-  @inlinable
-  nonisolated(nonsending) func runHere() async -> Result<Moved<Value>, any Error> {
+  /// Runs the operation in its isolation.
+  @inlinable @inline(__always)
+  nonisolated(nonsending) func run() async -> Result<Moved<Value>, any Error> {
+    if let isolation { return await run(isolation: isolation) }
+    // Without a switch to the global executor, on which the task runs.
     defer { operation = nil }
     do {
       return .success(Moved(try await operation.unsafelyUnwrapped.body()))
@@ -237,6 +236,10 @@ final class AsyncOperation<Value>: @unchecked Sendable {
       return .failure(error)
     }
   }
+
+  /// Releases the operation, which isn't called, in its isolation.
+  @usableFromInline
+  func discard(isolation: isolated (any Actor)?) async { operation = nil }
 
   @inlinable
   func run(isolation: isolated (any Actor)?) async -> Result<Moved<Value>, any Error> {

@@ -19,11 +19,10 @@ enum ImmediateTasks {
 }
 
 extension Task where Success == Void, Failure == Never {
-  /// Creates a handle of the current task, which has this type.
-  @usableFromInline
-  init(current: UnsafeCurrentTask) {
+  /// A handle of the current task, which has this type.
+  static var current: Task<Void, Never> {
     // Each of these structures has one stored property, a reference to the task; copying the handle
     // retains it. `unsafeBitCast` stops the program if their sizes ever differ.
-    self = unsafeBitCast(current, to: Task<Void, Never>.self)
+    withUnsafeCurrentTask { unsafeBitCast($0, to: Task<Void, Never>?.self) }.unsafelyUnwrapped
   }
 }

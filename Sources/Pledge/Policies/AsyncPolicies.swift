@@ -17,58 +17,36 @@
 /// **Execution.** `operation` runs in its own task, in the isolation in which it was written, with
 /// the caller's priority and task-local values.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-public func withTimeout<Value>(
+@inlinable
+nonisolated(nonsending) public func withTimeout<Value>(
   _ duration: Duration, clock: any Clock<Duration> = ContinuousClock(),
   @_inheritActorContext @_implicitSelfCapture _ operation:
     sending @escaping @isolated(any) () async throws -> sending Value
 ) async throws -> sending Value {
-  try await limited(TimeSpan(duration), TimeSource(clock), operation).value
+  try await limited(TimeSpan(duration), TimeSource(clock), AsyncOperation(operation)).value
 }
 
 /// Returns the result of `operation`, or throws ``TimeoutError`` if it hasn't returned by
-/// `deadline`.
-///
-/// See ``withTimeout(_:clock:_:)``.
+/// `deadline`; see ``withTimeout(_:clock:_:)``.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-public func withDeadline<Value, C: Clock<Duration>>(
+@inlinable
+nonisolated(nonsending) public func withDeadline<Value, C: Clock<Duration>>(
   _ deadline: C.Instant, clock: C,
   @_inheritActorContext @_implicitSelfCapture _ operation:
     sending @escaping @isolated(any) () async throws -> sending Value
 ) async throws -> sending Value {
-  try await limited(
-    TimeSpan(clock.now.duration(to: deadline)), TimeSource(clock), operation
-  ).value
+  try await withTimeout(clock.now.duration(to: deadline), clock: clock, operation)
 }
 
-/// Returns the result of `operation`, or throws ``TimeoutError`` if it hasn't returned by
-/// `deadline`.
-///
-/// See ``withTimeout(_:clock:_:)``.
+/// The same as ``withDeadline(_:clock:_:)``, on the continuous clock.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-public func withDeadline<Value>(
+@inlinable
+nonisolated(nonsending) public func withDeadline<Value>(
   _ deadline: ContinuousClock.Instant,
   @_inheritActorContext @_implicitSelfCapture _ operation:
     sending @escaping @isolated(any) () async throws -> sending Value
 ) async throws -> sending Value {
-  try await limited(
-    TimeSpan(ContinuousClock.now.duration(to: deadline)), .continuous, operation
-  ).value
-}
-
-/// Runs `operation` in a task that this call leaves behind when `span` has passed.
-func limited<Value>(
-  _ span: TimeSpan, _ time: TimeSource,
-  _ operation: sending @escaping @isolated(any) () async throws -> sending Value
-) async throws -> Moved<Value> {
-  try await start(AsyncOperation(operation)).timeout(span, time).value
-}
-
-/// Starts a task for `operation`, which is cancelled with the returned promise.
-private func start<Value>(_ operation: AsyncOperation<Value>) -> Promise<Moved<Value>> {
-  let (promise, resolver) = Promise<Moved<Value>>.withResolvers()
-  let isolation = operation.isolation
-  resolver.cancelling(Task { _ = resolver.settle(await operation.run(isolation: isolation)) })
-  return promise
+  try await withDeadline(deadline, clock: ContinuousClock(), operation)
 }
 
 /// Acquires a resource, calls `body` with it, and releases it, whether `body` succeeds or fails.
@@ -207,7 +185,8 @@ nonisolated(nonsending) public func firstToFinish<Value>(
 /// throw.
 ///
 /// The other operations are cancelled, and this call returns when they have ended. If they can
-/// ignore cancellation, use `Promise.any`, which doesn't wait.
+/// ignore cancellation, use `Promise.any`, which doesn't wait. If no operation is a single expression,
+/// and the first one only throws, state the type of the value: `{ () -> Page in throw Missing() }`.
 ///
 /// **Errors.** If all operations fail, an ``AggregateError`` with their errors in order; if all are
 /// cancelled, `CancellationError`.

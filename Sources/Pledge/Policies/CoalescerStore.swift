@@ -6,7 +6,7 @@
 final class CoalescerStore: Sendable {
   @usableFromInline typealias Entry = CoalescerEntry
 
-  let table = Mutex(CoalescerTable())
+  let table = Mutex(KeyTable<CoalescerEntry>())
   let monitors = Monitors<CoalescerEvent>()
   private let caching: CoalescerCaching?
   /// Returns the time since the store was created.
@@ -90,7 +90,7 @@ final class CoalescerStore: Sendable {
   /// When all consumers of an entry's cell have cancelled, the cell is cancelled, and with it the
   /// work, unless it has a lead; a caller that is a consumer by then prevents that.
   private func join(_ entry: Entry, _ share: (Cell) -> Cell, _ newCell: () -> Cell) -> Cell? {
-    if caching?.capacity != nil { table.withLock { $0.noteUse(of: entry) } }
+    if caching?.capacity != nil { _ = table.withLock { $0.noteUse(of: entry) } }
     let joined = entry.cellForJoining {
       let cell = newCell()
       prepare(entry, cell)
@@ -119,7 +119,7 @@ final class CoalescerStore: Sendable {
   /// Replaces `old`, if any, with `fresh`, unless the entries with its hash aren't those of
   /// `bucket` anymore.
   private func insert(
-    _ fresh: Entry, replacing old: Entry?, in bucket: CoalescerBucket?
+    _ fresh: Entry, replacing old: Entry?, in bucket: TableBucket<Entry>?
   ) -> Bool {
     let inserted = table.withLock { $0.insert(fresh, replacing: old, in: bucket) }
     if inserted { removeExpiredValues() }
@@ -172,54 +172,42 @@ final class CoalescerStore: Sendable {
     if isLast { entry.takeTask().map(RemainingWork.cancel) }
   }
 
-  /// Starts the work of a new entry as a task.
-  @inlinable
-  func begin<Value: Sendable>(_ entry: Entry, _ operation: AsyncOperation<Value>) {
-    entry.work.start { entry.note(Task { await run(operation, as: entry) }) }
-  }
-
   /// Starts the work of a new entry as a task, on this thread if that is possible.
   ///
   /// So work that doesn't suspend needs no other thread, and its caller doesn't wait.
   @inlinable
-  func beginImmediately<Value: Sendable>(_ entry: Entry, _ operation: AsyncOperation<Value>) {
-    guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else {
-      return begin(entry, operation)
-    }
-    let hasStarted = ImmediateTasks.nest {
-      entry.work.start {
-        _ = Task.immediate {
-          // Other callers can cancel it before `immediate` returns.
-          withUnsafeCurrentTask { entry.note(Task(current: $0.unsafelyUnwrapped)) }
-          await run(operation, as: entry)
+  func begin<Key, Value: Sendable>(
+    _ entry: KeyedEntry<Key, Value?>, _ operation: AsyncOperation<Value>
+  ) {
+    entry.work.start {
+      if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+        let hasStarted = ImmediateTasks.nest {
+          _ = Task.immediate { await run(operation, as: entry) }
         }
+        if hasStarted { return }
       }
+      Task { await run(operation, as: entry) }
     }
-    if !hasStarted { begin(entry, operation) }
   }
 
-  /// Runs the work of an entry, which is that of the task, and ends it.
-  @inlinable
-  nonisolated(nonsending) func run<Value: Sendable>(
-    _ operation: AsyncOperation<Value>, as entry: Entry
+  /// Runs the work of an entry, which is that of the current task, and ends it.
+  @inlinable @inline(__always)
+  nonisolated(nonsending) func run<Key, Value: Sendable>(
+    _ operation: AsyncOperation<Value>, as entry: KeyedEntry<Key, Value?>
   ) async {
-    let result: Result<Moved<Value>, any Error>
-    if let isolation = operation.isolation {
-      result = await operation.run(isolation: isolation)
-    } else {
-      result = await operation.runHere()
-    }
-    switch result {
-    case .success(let value):
-      end(entry, isFulfilled: true)
-      let (lead, cell) = entry.end(with: Promise<Value>.value(value.value).cell)
-      if let cell { _ = cell.fulfill(value.value, unlessCancelled: true) }
+    guard entry.noteTask() else { return await operation.discard(isolation: operation.isolation) }
+    switch await operation.run() {
+    case .success(let moved):
+      let value = moved.value
+      entry.value = value
+      let isCached = end(entry, isFulfilled: true)
+      let (lead, cell) = entry.end(with: isCached ? Promise<Value>.value(value).cell : nil)
+      if let cell { _ = cell.fulfill(value, unlessCancelled: true) }
       lead?.resume()
     case .failure(let error):
+      entry.error = error
       end(entry, isFulfilled: false)
-      // Silent, because the lead receives the error itself.
-      let rejection = Rejection(error, origin: nil, isSilent: true)
-      let (lead, cell) = entry.end(with: Root<Value?>(rejection: rejection))
+      let (lead, cell) = entry.end(with: nil)
       cell?.reject(Rejection(error, origin: nil), unlessCancelled: true)
       lead?.resume()
     }
@@ -237,13 +225,17 @@ final class CoalescerStore: Sendable {
     entry.cell.addForwarder(forwarder, producer: started)
   }
 
-  /// Caches the value of an entry whose work has ended, or removes the entry.
-  @usableFromInline
-  func end(_ entry: Entry, isFulfilled: Bool) {
+  /// Caches the value of an entry whose work has ended and returns true, or removes the entry.
+  @usableFromInline @discardableResult
+  func end(_ entry: Entry, isFulfilled: Bool) -> Bool {
     entry.work.end()
-    guard caching != nil, isFulfilled else { return remove(entry) }
+    guard caching != nil, isFulfilled else {
+      remove(entry)
+      return false
+    }
     entry.arrival = age()
     noteValue(of: entry)
+    return true
   }
 
   /// Replaces the stale value of `old` by that of `fresh`, which has arrived.
@@ -286,15 +278,18 @@ final class CoalescerStore: Sendable {
 /// `@unchecked Sendable`: `outer` is written before the work starts, and by the last reference.
 @usableFromInline
 final class CoalescedWork: @unchecked Sendable {
-  /// The work in which the current task runs, which can have ended.
-  @TaskLocal static var current: CoalescedWork?
-
-  @usableFromInline init() {}
+  /// The work in which the current task runs, which can have ended; `none` isn't `nil`, because values
+  /// of a class are copied faster.
+  @TaskLocal static var current = none
+  static let none = CoalescedWork(hasEnded: true)
 
   /// Creates work that starts inside `outer`, for `run(_:)`.
-  init(in outer: CoalescedWork?) { self.outer = outer?.firstUnfinished }
+  init(in outer: CoalescedWork? = nil, hasEnded: Bool = false) {
+    self.outer = outer?.firstUnfinished
+    self.hasEnded = AtomicFlag(hasEnded)
+  }
 
-  private let hasEnded = AtomicFlag(false)
+  private let hasEnded: AtomicFlag
   /// The work in which this work started, unless it had ended.
   private(set) var outer: CoalescedWork?
 
@@ -310,7 +305,7 @@ final class CoalescedWork: @unchecked Sendable {
   /// part of the current one.
   @usableFromInline
   func start<Started>(_ start: () -> Started) -> Started {
-    outer = Self.current?.firstUnfinished
+    outer = Self.current.firstUnfinished
     return Self.$current.withValue(self, operation: start)
   }
 
@@ -331,7 +326,8 @@ final class CoalescedWork: @unchecked Sendable {
 
   /// Whether the current task is a part of this work, which would wait for itself.
   @usableFromInline var isCurrent: Bool {
-    guard var work = Self.current, !hasEnded.load(ordering: .acquiring) else { return false }
+    if hasEnded.load(ordering: .acquiring) { return false }
+    var work = Self.current
     while work !== self {
       guard let outer = work.outer else { return false }
       work = outer

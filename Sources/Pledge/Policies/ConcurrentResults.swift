@@ -29,10 +29,11 @@ public final class ConcurrentResults<Input: Sendable, Output: Sendable>: AsyncSe
   fileprivate let stream: ResultStream<Input, Output>
 
   fileprivate init(
-    _ limit: Int, _ bufferLimit: Int?, _ ordered: Bool, _ inputs: InputSource<Input>,
+    _ limit: Int, _ bufferLimit: Int?, _ ordered: Bool,
+    _ source: @escaping ResultStream<Input, Output>.Source,
     _ operation: @escaping @Sendable (Input) async throws -> Output
   ) {
-    stream = ResultStream(ResultQueue(limit, bufferLimit, ordered), inputs, operation)
+    stream = ResultStream(ResultQueue(limit, bufferLimit, ordered), source, operation)
   }
 
   deinit { stream.cancel() }
@@ -83,7 +84,9 @@ public func results<S: Sequence & Sendable, Output: Sendable>(
   @_inheritActorContext @_implicitSelfCapture _ operation:
     @escaping @Sendable (S.Element) async throws -> Output
 ) -> ConcurrentResults<S.Element, Output> where S.Element: Sendable {
-  ConcurrentResults(limit, bufferLimit, ordered, SequenceSource(inputs), operation)
+  // One worker at a time uses the iterator.
+  nonisolated(unsafe) var iterator = inputs.makeIterator()
+  return ConcurrentResults(limit, bufferLimit, ordered, { iterator.next() }, operation)
 }
 
 /// Returns the results of `operation` for each of `inputs` as they arrive, as an asynchronous
@@ -99,7 +102,9 @@ public func results<S: AsyncSequence & Sendable, Output: Sendable>(
   @_inheritActorContext @_implicitSelfCapture _ operation:
     @escaping @Sendable (S.Element) async throws -> Output
 ) -> ConcurrentResults<S.Element, Output> where S.Element: Sendable {
-  ConcurrentResults(limit, bufferLimit, ordered, AsyncSource(inputs), operation)
+  // One worker at a time uses the iterator.
+  nonisolated(unsafe) var iterator = inputs.makeAsyncIterator()
+  return ConcurrentResults(limit, bufferLimit, ordered, { try await iterator.next() }, operation)
 }
 
 /// Calls `transform` for each of `elements` as they arrive, with at most `limit` calls in progress at

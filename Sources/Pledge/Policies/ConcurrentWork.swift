@@ -15,24 +15,9 @@ final class ConcurrentWork: Sendable {
     /// The promise of the loop that takes the elements.
     var feeding: Promise<Void>?
 
-    /// Ends the work and returns what the caller must settle, cancel, or remove; nil if it was over.
-    mutating func end() -> Rest? {
-      if isOver { return nil }
-      defer {
-        isOver = true
-        room = nil
-        pending = [:]
-        feeding = nil
-      }
-      return Rest(room: room?.resolver, pending: pending, feeding: feeding)
-    }
-
-    /// What remains when the work ends.
-    struct Rest {
-      let room: Resolver<Void>?
-      let pending: [Int: Handler?]
-      let feeding: Promise<Void>?
-    }
+    /// Ends the work and returns the state before, of which the caller must settle, cancel, or remove
+    /// what remains; nil if it was over.
+    mutating func end() -> State? { isOver ? nil : exchange(&self, with: State(isOver: true)) }
   }
 
   private let result: Cell
@@ -155,22 +140,17 @@ final class ConcurrentWork: Sendable {
   }
 
   private func fulfillIfComplete() {
-    let (isComplete, feeding): (Bool, Promise<Void>?) = state.withLock { state in
-      guard state.isClosed, state.pending.isEmpty, !state.isOver else { return (false, nil) }
-      state.isOver = true
-      // It has taken all elements, and is released outside the lock.
-      return (true, exchange(&state.feeding, with: nil))
-    }
+    // The loop that takes the elements has ended, and is released outside the lock.
+    let rest = state.withLock { $0.isClosed && $0.pending.isEmpty ? $0.end() : nil }
     // Nothing is added or received anymore.
-    if isComplete { succeed() }
-    withExtendedLifetime(feeding) {}
+    if rest != nil { succeed() }
   }
 
   /// Abandons the result, because one of the values will never arrive.
   private func abandon() {
     guard let rest = state.withLock({ $0.end() }) else { return }
     result.abandon()
-    rest.room?.abandon()
+    rest.room?.resolver.abandon()
     rest.feeding?.cancel()
   }
 
@@ -178,7 +158,7 @@ final class ConcurrentWork: Sendable {
   private func end(cancelling: Bool, _ settle: () -> Void) {
     guard let rest = state.withLock({ $0.end() }) else { return }
     settle()
-    rest.room?.reject(CancellationError())
+    rest.room?.resolver.reject(CancellationError())
     rest.feeding?.cancel()
     guard cancelling else { return }
     for (_, observer) in rest.pending.sorted(by: { $0.key < $1.key }) {

@@ -16,13 +16,10 @@ extension Promise {
     @_inheritActorContext _ transform:
       @escaping @Sendable @isolated(any) (S.Element) throws -> Promise<T>
   ) -> Promise<[T]> where Value == [T] {
-    concurrently(
-      elements, limit, cancellingRest, Placed(transform))
+    concurrently(elements, limit, cancellingRest, Placed(transform))
   }
 
-  /// Calls `transform` for each of `elements`, with at most `limit` promises pending at a time.
-  ///
-  /// See the form without `on:`. `transform` runs on `executor`.
+  /// The same as the form without `on:`, with `transform` on `executor`.
   @inlinable @_disfavoredOverload
   public static func all<S: Sequence & Sendable, T: Sendable>(
     on executor: some PromiseExecutor, _ elements: S, concurrently limit: Int,
@@ -32,12 +29,7 @@ extension Promise {
     concurrently(elements, limit, cancellingRest, Placed(transform, on: executor))
   }
 
-  /// Calls `transform` for each of `elements`, with at most `limit` guarantees, or promises of
-  /// another module, pending.
-  ///
-  /// See the form for promises.
-  ///
-  /// **Execution.** `transform` runs in the isolation in which it was written.
+  /// The same as the form for promises, for guarantees and promises of other modules.
   @inlinable @_disfavoredOverload
   public static func all<S: Sequence & Sendable, T: Thenable>(
     _ elements: S, concurrently limit: Int, cancellingRest: Bool = false,
@@ -49,10 +41,7 @@ extension Promise {
       Placed(transform).map { transform in { try transform($0).source } })
   }
 
-  /// Calls an asynchronous `transform` for each of `elements`, with at most `limit` calls in
-  /// progress at a time.
-  ///
-  /// See the form whose closure returns a promise.
+  /// The same as the form whose closure returns a promise, for an asynchronous `transform`.
   ///
   /// **Execution.** Each call runs in its own task, in the isolation in which `transform` was
   /// written.
@@ -91,8 +80,7 @@ extension Promise {
     @_inheritActorContext _ transform:
       @escaping @Sendable @isolated(any) (S.Element) throws -> Promise<T>
   ) -> Promise<[T]> where Value == [T], S.Element: Sendable {
-    concurrently(
-      arriving: elements, limit, cancellingRest, Placed(transform))
+    concurrently(arriving: elements, limit, cancellingRest, Placed(transform))
   }
 
   fileprivate static func concurrently<S: AsyncSequence & Sendable, T: Sendable>(
@@ -117,12 +105,7 @@ extension Promise {
     return result
   }
 
-  /// Calls `transform` for each of `elements` as they arrive, with at most `limit` guarantees, or
-  /// promises of another module, pending.
-  ///
-  /// See the form for promises.
-  ///
-  /// **Execution.** `transform` runs in the isolation in which it was written.
+  /// The same as the form for promises, for guarantees and promises of other modules.
   @_disfavoredOverload
   public static func all<S: AsyncSequence & Sendable, T: Thenable>(
     _ elements: S, concurrently limit: Int, cancellingRest: Bool = false,

@@ -38,14 +38,3 @@ public struct FailedAttempt: Sendable, CustomStringConvertible {
 
 /// A closure that is called with each failed attempt.
 typealias AttemptObserver = @Sendable (FailedAttempt) -> Void
-
-extension Optional where Wrapped == AttemptObserver {
-  /// Returns an observer that calls this one, if any, and then `other`.
-  func followed(by other: @escaping AttemptObserver) -> AttemptObserver {
-    guard let first = self else { return other }
-    return { attempt in
-      first(attempt)
-      other(attempt)
-    }
-  }
-}

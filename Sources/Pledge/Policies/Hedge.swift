@@ -32,16 +32,13 @@ extension Promise {
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> Promise
   ) -> Promise {
     hedge(
-      Hedging(attempts, TimeSpan(delay), budget, observer), TimeSource(clock),
+      Hedging(attempts: attempts, delay: TimeSpan(delay), budget: budget, observer: observer),
+      TimeSource(clock),
       Placed(operation))
   }
 
-  /// Starts `operation`, and starts it again each time `delay` passes without a value, until one of
-  /// at most `attempts` guarantees is fulfilled.
-  ///
-  /// See ``hedged(attempts:delay:budget:clock:observer:_:)``.
-  ///
-  /// **Execution.** `operation` runs in the isolation in which it was written.
+  /// The same as ``hedged(attempts:delay:budget:clock:observer:_:)``, for an operation that returns a
+  /// guarantee.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   @_disfavoredOverload
   public static func hedged(
@@ -52,14 +49,12 @@ extension Promise {
       @escaping @Sendable @isolated(any) () throws -> Guarantee<Value>
   ) -> Promise {
     hedge(
-      Hedging(attempts, TimeSpan(delay), budget, observer), TimeSource(clock),
+      Hedging(attempts: attempts, delay: TimeSpan(delay), budget: budget, observer: observer),
+      TimeSource(clock),
       Placed(operation).map { operation in { try operation().source } })
   }
 
-  /// Starts `operation` on `executor`, and starts it again each time `delay` passes without a
-  /// value, until one of at most `attempts` attempts has a value.
-  ///
-  /// See ``hedged(attempts:delay:budget:clock:observer:_:)``.
+  /// The same as ``hedged(attempts:delay:budget:clock:observer:_:)``, on `executor`.
   ///
   /// **Execution.** `operation` runs on `executor`. An operation that only starts a request can use
   /// `.immediate`; the first attempt then starts inside this call.
@@ -72,14 +67,12 @@ extension Promise {
     _ operation: @escaping @Sendable () throws -> Promise
   ) -> Promise {
     hedge(
-      Hedging(attempts, TimeSpan(delay), budget, observer), TimeSource(clock),
+      Hedging(attempts: attempts, delay: TimeSpan(delay), budget: budget, observer: observer),
+      TimeSource(clock),
       Placed(operation, on: executor))
   }
 
-  /// Starts an asynchronous `operation`, and starts it again each time `delay` passes without a
-  /// value, until one of at most `attempts` attempts has a value.
-  ///
-  /// See ``hedged(attempts:delay:budget:clock:observer:_:)``.
+  /// The same as ``hedged(attempts:delay:budget:clock:observer:_:)``, for an asynchronous operation.
   ///
   /// **Execution.** Each attempt runs in its own task, in the isolation in which `operation` was
   /// written.
@@ -92,7 +85,8 @@ extension Promise {
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
   ) -> Promise {
     let operation = IsolatedOperation(operation)
-    let hedging = Hedging(attempts, TimeSpan(delay), budget, observer)
+    let hedging = Hedging(
+      attempts: attempts, delay: TimeSpan(delay), budget: budget, observer: observer)
     let (promise, resolver) = Promise.withResolvers()
     resolver.settleWithTask {
       // First the promise, because the other attempts can ignore their cancellation.
@@ -128,15 +122,6 @@ struct Hedging: Sendable {
   let budget: RetryBudget?
   let observer: AttemptObserver?
 
-  init(
-    _ attempts: Int, _ delay: TimeSpan, _ budget: RetryBudget?, _ observer: AttemptObserver?
-  ) {
-    self.attempts = attempts
-    self.delay = delay
-    self.budget = budget
-    self.observer = observer
-  }
-
   var invalidity: PromiseError? {
     if attempts >= 1 { return nil }
     return .invalidArgument("hedged needs at least one attempt, not \(attempts).")
@@ -164,7 +149,8 @@ nonisolated(nonsending) public func hedged<Value>(
     @escaping @Sendable () async throws -> sending Value
 ) async throws -> Value {
   try await hedgeWithTasks(
-    Hedging(attempts, TimeSpan(delay), budget, observer), TimeSource(clock), operation)
+    Hedging(attempts: attempts, delay: TimeSpan(delay), budget: budget, observer: observer),
+    TimeSource(clock), operation)
 }
 
 /// - Parameter first: Receives the first value, before the other attempts have ended.

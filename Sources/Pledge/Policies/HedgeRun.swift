@@ -40,7 +40,7 @@ struct HedgeProgress<Failure> {
     // A cancelled attempt doesn't start the next one: usually, all of them are being cancelled.
     guard canStart, !(error is CancellationError) else { return rest }
     // An attempt that was rejected locally has sent nothing.
-    return start(needsToken: !(error is CircuitOpenError || error is Limiter.QueueFullError))
+    return start(needsToken: !error.isLocalRejection)
   }
 
   /// Records that an attempt was abandoned; the next one starts after the delay.
@@ -210,16 +210,11 @@ final class HedgeRun: Sendable {
   /// Cancels the attempts in progress, and the timer; returns whether this is the first call.
   @discardableResult
   private func end() -> Bool {
-    let (isFirst, pending, timer) = state.withLock { state in
-      defer {
-        state.isOver = true
-        state.pending = [:]
-        state.timer = nil
-      }
-      return (!state.isOver, state.pending, state.timer)
+    let rest = state.withLock { exchange(&$0, with: State(progress: $0.progress, isOver: true)) }
+    withExtendedLifetime(rest.timer) {}
+    for (_, observer) in rest.pending.sorted(by: { $0.key < $1.key }) {
+      observer?.leave(.cancelled)
     }
-    withExtendedLifetime(timer) {}
-    for (_, observer) in pending.sorted(by: { $0.key < $1.key }) { observer?.leave(.cancelled) }
-    return isFirst
+    return !rest.isOver
   }
 }

@@ -10,10 +10,7 @@ import Dispatch
 // of them takes a clock, because `Clock` is as new as `Duration`.
 
 extension Promise where Value == Void {
-  /// Creates a promise that is fulfilled after `interval`.
-  ///
-  /// The same as ``after(_:clock:)``, for systems without `Duration`. After `.never` it is never
-  /// fulfilled.
+  /// The same as ``after(_:clock:)``, for systems without `Duration`; never fulfilled after `.never`.
   @_disfavoredOverload
   public static func after(_ interval: DispatchTimeInterval) -> Promise<Void> {
     after(TimeSpan(interval), .continuous)
@@ -21,18 +18,14 @@ extension Promise where Value == Void {
 }
 
 extension Thenable {
-  /// Passes the value on after `interval`; an error passes immediately.
-  ///
   /// The same as ``delay(_:clock:)``, for systems without `Duration`.
   @_disfavoredOverload
   public func delay(_ interval: DispatchTimeInterval) -> Promise<Value> {
     source.delayed(TimeSpan(interval), .continuous)
   }
 
-  /// Returns a promise with the same result that is rejected with ``TimeoutError`` if the result
-  /// takes longer than `interval`.
-  ///
-  /// The same as ``timeout(after:clock:)``, for systems without `Duration`. `.never` sets no limit.
+  /// The same as ``timeout(after:clock:)``, for systems without `Duration`; `.never` sets no
+  /// limit.
   @_disfavoredOverload
   public func timeout(after interval: DispatchTimeInterval) -> Promise<Value> {
     source.timeout(TimeSpan(interval), .continuous)
@@ -40,12 +33,7 @@ extension Thenable {
 }
 
 extension Promise {
-  /// Starts `operation`, and starts it again each time `interval` passes without a value, until one
-  /// of at most `attempts` attempts has a value.
-  ///
   /// The same as ``hedged(attempts:delay:budget:clock:observer:_:)``, for systems without `Duration`.
-  ///
-  /// **Execution.** `operation` runs in the isolation in which it was written.
   @_disfavoredOverload
   public static func hedged(
     attempts: Int = 2, delay interval: DispatchTimeInterval, budget: RetryBudget? = nil,
@@ -53,29 +41,21 @@ extension Promise {
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> Promise
   ) -> Promise {
     hedge(
-      Hedging(attempts, TimeSpan(interval), budget, observer), .continuous,
+      Hedging(attempts: attempts, delay: TimeSpan(interval), budget: budget, observer: observer),
+      .continuous,
       Placed(operation))
   }
 
-  /// Calls `operation` until its promise is fulfilled, according to `policy`.
-  ///
-  /// See ``retry(_:clock:_:)``.
-  ///
-  /// **Execution.** `operation` runs in the isolation in which it was written.
+  /// The same as ``retry(_:clock:_:)``, with the continuous clock.
   @inlinable
   public static func retry(
     _ policy: RetryPolicy,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> Promise
   ) -> Promise {
-    retried(
-      policy, .continuous, Placed(operation))
+    retried(policy, .continuous, Placed(operation))
   }
 
-  /// Calls `operation` until its promise is fulfilled, according to `policy`.
-  ///
-  /// See ``retry(_:clock:_:)``.
-  ///
-  /// **Execution.** `operation` runs on `executor`.
+  /// The same as ``retry(on:_:clock:_:)``, with the continuous clock.
   @inlinable @_disfavoredOverload
   public static func retry(
     on executor: some PromiseExecutor, _ policy: RetryPolicy,
@@ -84,13 +64,7 @@ extension Promise {
     retried(policy, .continuous, Placed(operation, on: executor))
   }
 
-  /// Calls an asynchronous `operation` until it returns, according to `policy`.
-  ///
-  /// Cancelling the returned promise rejects it immediately and cancels the task of the attempts.
-  /// Otherwise, the same as the function `retry(_:_:)`.
-  ///
-  /// **Execution.** The attempts run in a new task, in the isolation in which `operation` was
-  /// written.
+  /// The same as ``retry(_:clock:_:)`` for an asynchronous `operation`, with the continuous clock.
   @_disfavoredOverload
   public static func retry(
     _ policy: RetryPolicy,
@@ -103,7 +77,7 @@ extension Promise {
 // MARK: - Policies
 
 extension RetryPolicy {
-  /// Returns a policy with the same delay before each attempt.
+  /// The same as the function with `Duration`, for systems without it.
   @_disfavoredOverload
   public static func fixed(
     attempts: Int, delay: DispatchTimeInterval = .seconds(1)
@@ -111,8 +85,7 @@ extension RetryPolicy {
     fixed(attempts, TimeSpan(delay))
   }
 
-  /// Returns a policy whose delay doubles (or grows by `factor`) with each attempt, up to
-  /// `maximum`.
+  /// The same as the function with `Duration`, for systems without it.
   @_disfavoredOverload
   public static func exponential(
     attempts: Int, from first: DispatchTimeInterval, factor: Double = 2,
@@ -123,17 +96,13 @@ extension RetryPolicy {
 
   /// Returns this policy with a time limit of `interval` for each attempt; see ``attemptTimeout``.
   public func withAttemptTimeout(_ interval: DispatchTimeInterval) -> RetryPolicy {
-    var policy = self
-    policy.attemptTime = TimeSpan(interval)
-    return policy
+    with(\.attemptTime, TimeSpan(interval))
   }
 
   /// Returns this policy with a time limit of `interval` for all attempts and delays together; see
   /// ``deadline``.
   public func withDeadline(_ interval: DispatchTimeInterval) -> RetryPolicy {
-    var policy = self
-    policy.totalTime = TimeSpan(interval)
-    return policy
+    with(\.totalTime, TimeSpan(interval))
   }
 
   /// Returns this policy with the delays that errors request.
@@ -143,9 +112,7 @@ extension RetryPolicy {
   public func withRequestedDelay(
     _ requested: @escaping @Sendable (any Error) -> DispatchTimeInterval?
   ) -> RetryPolicy {
-    var policy = self
-    policy.requestedPause = { error in requested(error).map { TimeSpan($0) } }
-    return policy
+    with(\.requestedPause) { @Sendable error in requested(error).map { TimeSpan($0) } }
   }
 }
 
@@ -158,8 +125,6 @@ extension Limiter.Rate {
 }
 
 extension CircuitBreaker {
-  /// Creates a closed circuit breaker.
-  ///
   /// The same as ``init(_:openDuration:probes:slowCallDuration:clock:isFailure:observer:)``, for
   /// systems without `Duration`.
   @_disfavoredOverload
@@ -177,8 +142,6 @@ extension CircuitBreaker {
 }
 
 extension CircuitBreaker.Threshold {
-  /// Opens when at least a part of the calls that ended in the last `period` failed.
-  ///
   /// The same as ``failureRate(_:inLast:minimumCalls:)``, for systems without `Duration`.
   @_disfavoredOverload
   public static func failureRate(
@@ -189,8 +152,6 @@ extension CircuitBreaker.Threshold {
 }
 
 extension ResiliencePipeline.Policy {
-  /// Cancels what the following policies do after `interval`, with ``TimeoutError``.
-  ///
   /// The same as ``timeout(_:)``, for systems without `Duration`.
   @_disfavoredOverload
   public static func timeout(_ interval: DispatchTimeInterval) -> ResiliencePipeline.Policy {
@@ -199,8 +160,7 @@ extension ResiliencePipeline.Policy {
 }
 
 extension CoalescerCaching {
-  /// Caches values for `lifetime`, and returns stale values for another `staleLifetime` while they
-  /// are refreshed ("stale while revalidate").
+  /// The same as the initializer with `Duration`, for systems without it.
   @_disfavoredOverload
   public init(
     lifetime: DispatchTimeInterval? = nil, staleLifetime: DispatchTimeInterval = .seconds(0),
@@ -211,13 +171,8 @@ extension CoalescerCaching {
 }
 
 extension DataLoader {
-  /// Creates a loader.
-  ///
-  /// The same as ``init(maxBatchSize:delay:caching:clock:_:)``, for systems without `Duration`. A
+  /// The same as ``init(maxBatchSize:delay:caching:clock:_:)``, for systems without `Duration`; a
   /// batch with the delay `.never` starts only when it is full.
-  ///
-  /// **Execution.** `load` runs in its own task for each batch, in the isolation in which it was
-  /// written.
   @_disfavoredOverload
   public convenience init(
     maxBatchSize: Int? = nil, delay: DispatchTimeInterval = .milliseconds(1),
@@ -231,9 +186,7 @@ extension DataLoader {
 }
 
 extension LatestOnly {
-  /// Creates an object without an operation.
-  ///
-  /// - Parameter debounce: The time to wait for a newer operation before an operation starts.
+  /// The same as ``init(debounce:clock:)``, for systems without `Duration`.
   @_disfavoredOverload
   public convenience init(debounce: DispatchTimeInterval = .seconds(0)) {
     self.init(TimeSpan(debounce), .continuous)
@@ -242,11 +195,7 @@ extension LatestOnly {
 
 // MARK: - Asynchronous functions
 
-/// Calls `operation` until it returns, according to `policy`.
-///
-/// See ``retry(_:clock:_:)``.
-///
-/// **Execution.** `operation` runs in the calling task and in the caller's isolation.
+/// The same as ``retry(_:clock:_:)``, with the continuous clock.
 @inlinable
 nonisolated(nonsending) public func retry<Value>(
   _ policy: RetryPolicy, _ operation: nonisolated(nonsending) () async throws -> Value
@@ -258,16 +207,12 @@ nonisolated(nonsending) public func retry<Value>(
   return try await retry(policy, .continuous, after: failure, operation)
 }
 
-/// Returns the result of `operation`, or throws ``TimeoutError`` if it takes longer than
-/// `interval`.
-///
 /// The same as ``withTimeout(_:clock:_:)``, for systems without `Duration`.
-///
-/// **Execution.** `operation` runs in its own task, in the isolation in which it was written.
-public func withTimeout<Value>(
+@inlinable
+nonisolated(nonsending) public func withTimeout<Value>(
   _ interval: DispatchTimeInterval,
   @_inheritActorContext @_implicitSelfCapture _ operation:
     sending @escaping @isolated(any) () async throws -> sending Value
 ) async throws -> sending Value {
-  try await limited(TimeSpan(interval), .continuous, operation).value
+  try await limited(TimeSpan(interval), .continuous, AsyncOperation(operation)).value
 }

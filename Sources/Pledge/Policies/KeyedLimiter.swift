@@ -14,7 +14,8 @@
 /// Limiters are only removed in ``limiter(for:)``, each call of which looks at 16 of those that were
 /// used least recently, and at four more for each that it removes.
 public final class KeyedLimiter<Key: Hashable & Sendable>: Sendable {
-  private let table: Mutex<KeyedLimiterTable<Key>>
+  private let table = Mutex(KeyTable<KeyedLimiterEntry<Key>>())
+  private let capacity: Int
   private let makeLimiter: @Sendable (Key) -> Limiter
 
   /// Creates an object without limiters.
@@ -27,7 +28,7 @@ public final class KeyedLimiter<Key: Hashable & Sendable>: Sendable {
   /// **Execution.** `makeLimiter` runs inside ``limiter(for:)``. If two threads ask for a new key at
   /// the same time, it can run for both, and one of the limiters is discarded.
   public init(capacity: Int = 1_000, _ makeLimiter: @escaping @Sendable (Key) -> Limiter) {
-    table = Mutex(KeyedLimiterTable(capacity: max(capacity, 0)))
+    self.capacity = max(capacity, 0)
     self.makeLimiter = makeLimiter
   }
 
@@ -41,7 +42,9 @@ public final class KeyedLimiter<Key: Hashable & Sendable>: Sendable {
     let limiter = findOrMakeLimiter(for: key)
     // A few at a time, so that the lock is held briefly; they are released without it.
     var looks = 16
-    while looks > 0, let removed = table.withLock({ $0.removeIdle(lookingAt: 4) }) {
+    while looks > 0,
+      let removed = table.withLock({ $0.removeIdle(beyond: capacity, lookingAt: 4) })
+    {
       looks += 4 * removed.count - 4
     }
     return limiter
@@ -53,33 +56,36 @@ public final class KeyedLimiter<Key: Hashable & Sendable>: Sendable {
     var new: KeyedLimiterEntry<Key>?
     while true {
       let bucket = table.withLock { $0.bucket(hash) }
-      if let entry = bucket.first(where: { $0.key == key }) {
-        if let limiter = table.withLock({ $0.use(entry) }) { return limiter }
+      if let entry = bucket?.first(where: { $0.key == key }) {
+        let limiter = table.withLock { $0.noteUse(of: entry) ? entry.limiter : nil }
+        if let limiter { return limiter }
         // It was removed after it was found.
         continue
       }
       let entry = new ?? KeyedLimiterEntry(key, hash, makeLimiter(key))
       new = entry
-      if let limiter = table.withLock({ $0.insert(entry, ifUnchanged: bucket) }) { return limiter }
+      let limiter = table.withLock { table -> Limiter? in
+        guard table.insert(entry, replacing: nil, in: bucket) else { return nil }
+        table.noteValue(of: entry)
+        return entry.limiter
+      }
+      if let limiter { return limiter }
     }
   }
 }
 
 /// The limiter of one key.
 ///
-/// `@unchecked Sendable`: `limiter` and `place` are guarded by the lock of the table; `key` is
-/// `Sendable` and immutable.
-private final class KeyedLimiterEntry<Key: Hashable & Sendable>: @unchecked Sendable {
+/// `@unchecked Sendable`: `limiter` is guarded by the lock of the table; `key` is `Sendable` and
+/// immutable.
+final class KeyedLimiterEntry<Key: Hashable & Sendable>: TableEntry, @unchecked Sendable {
   let key: Key
-  let hash: Int
-  var limiter: Limiter
-  /// Its place in the list of entries; nil if it isn't in the table.
-  var place: Int?
+  fileprivate var limiter: Limiter
 
   init(_ key: Key, _ hash: Int, _ limiter: Limiter) {
     self.key = key
-    self.hash = hash
     self.limiter = limiter
+    super.init(hash: hash)
   }
 
   /// Whether nothing else refers to the limiter, or can notice that another one replaces it.
@@ -89,53 +95,23 @@ private final class KeyedLimiterEntry<Key: Hashable & Sendable>: @unchecked Send
   var isIdle: Bool { isKnownUniquelyReferenced(&limiter) && limiter.isIdle }
 }
 
-/// The limiters by the hash of their keys: pure bookkeeping that calls no code of the keys.
-private struct KeyedLimiterTable<Key: Hashable & Sendable> {
-  typealias Entry = KeyedLimiterEntry<Key>
-
-  private let capacity: Int
-  private var buckets: [Int: [Entry]] = [:]
-  private var recent = RecencyList<Entry>()
-
-  init(capacity: Int) { self.capacity = capacity }
-
-  var count: Int { recent.count }
-
-  func bucket(_ hash: Int) -> [Entry] { buckets[hash] ?? [] }
-
-  /// Returns the limiter of an entry, if it is in the table.
-  mutating func use(_ entry: Entry) -> Limiter? {
-    guard let place = entry.place else { return nil }
-    recent.use(entry, at: place)
-    return entry.limiter
-  }
-
-  /// Inserts an entry and returns its limiter, unless others with its hash were added or removed.
-  mutating func insert(_ entry: Entry, ifUnchanged bucket: [Entry]) -> Limiter? {
-    guard self.bucket(entry.hash).elementsEqual(bucket, by: ===) else { return nil }
-    buckets[entry.hash, default: []].append(entry)
-    entry.place = recent.insert(entry)
-    return entry.limiter
-  }
-
-  /// Looks at `number` entries, and removes and returns those that are idle; nil if there aren't too
-  /// many entries.
+extension KeyTable {
+  /// Looks at `number` entries, and removes and returns those that are idle; nil if there aren't more
+  /// than `capacity` entries.
   ///
   /// Those in use become recent, so that they cost little.
-  mutating func removeIdle(lookingAt number: Int) -> [Entry]? {
+  fileprivate mutating func removeIdle<Key>(
+    beyond capacity: Int, lookingAt number: Int
+  ) -> [Entry]? where Entry == KeyedLimiterEntry<Key> {
     if count <= capacity { return nil }
     var removed: [Entry] = []
     for _ in 0..<number {
-      guard count > capacity, let oldest = recent.oldest, let place = oldest.place else { break }
-      guard oldest.isIdle else {
-        recent.use(oldest, at: place)
-        continue
+      guard count > capacity, let oldest else { break }
+      if oldest.isIdle, let entry = remove(oldest) {
+        removed.append(entry)
+      } else {
+        noteUse(of: oldest)
       }
-      recent.remove(oldest, at: place)
-      oldest.place = nil
-      buckets[oldest.hash]?.removeAll { $0 === oldest }
-      if buckets[oldest.hash]?.isEmpty == true { buckets[oldest.hash] = nil }
-      removed.append(oldest)
     }
     return removed
   }

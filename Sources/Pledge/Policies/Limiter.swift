@@ -15,8 +15,10 @@
 public final class Limiter: Sendable {
   /// The number of operations that can start in a period of time.
   public struct Rate: Sendable, Hashable {
-    fileprivate let count: Int
+    let count: Int
     fileprivate let span: TimeSpan
+    /// Whether it limits anything.
+    var isLimit: Bool { span > .zero }
 
     /// Creates a rate of `count` operations in each `period`; if that is zero or less, the rate isn't
     /// limited.
@@ -43,15 +45,11 @@ public final class Limiter: Sendable {
   private let state: Mutex<LimiterQueue>
   private let rate: Rate?
   private let time: TimeSource
-  private let adapting: Adapting?
+  /// Whether an error means that the service was overloaded; nil unless the limit is adaptive.
+  private let isOverload: (@Sendable (any Error) -> Bool)?
   /// Returns the time since the limiter was created.
   private let stopwatch: @Sendable () -> TimeSpan
   package let monitors = Monitors<LimiterEvent>()
-
-  /// What an adaptive limit needs apart from its state.
-  private struct Adapting {
-    let isOverload: @Sendable (any Error) -> Bool
-  }
 
   /// Creates a limiter.
   ///
@@ -68,20 +66,23 @@ public final class Limiter: Sendable {
   public convenience init(
     _ limit: Int, rate: Rate? = nil, queueCapacity: Int? = nil, clock: any Clock<Duration>
   ) {
-    self.init(limit, rate, queueCapacity, TimeSource(clock))
+    self.init(
+      LimiterQueue(limit: limit, capacity: queueCapacity, rate), TimeSource(clock), rate: rate)
   }
 
   /// Creates a limiter; see ``init(_:rate:queueCapacity:clock:)``.
   public convenience init(_ limit: Int, rate: Rate? = nil, queueCapacity: Int? = nil) {
-    self.init(limit, rate, queueCapacity, .continuous)
+    self.init(LimiterQueue(limit: limit, capacity: queueCapacity, rate), .continuous, rate: rate)
   }
 
-  private init(_ limit: Int, _ rate: Rate?, _ queueCapacity: Int?, _ time: TimeSource) {
-    let rate = rate.flatMap { $0.span > .zero ? $0 : nil }
-    state = Mutex(LimiterQueue(limit: limit, capacity: queueCapacity, rate: rate?.count))
-    self.rate = rate
+  private init(
+    _ queue: sending LimiterQueue, _ time: TimeSource, rate: Rate? = nil,
+    isOverload: (@Sendable (any Error) -> Bool)? = nil
+  ) {
+    state = Mutex(queue)
+    self.rate = rate?.isLimit == true ? rate : nil
     self.time = time
-    adapting = nil
+    self.isOverload = isOverload
     stopwatch = time.stopwatch()
   }
 
@@ -111,7 +112,9 @@ public final class Limiter: Sendable {
     clock: any Clock<Duration>,
     isOverload: @escaping @Sendable (any Error) -> Bool = { $0 is TimeoutError }
   ) {
-    self.init(range, initial, queueCapacity, TimeSource(clock), isOverload)
+    self.init(
+      LimiterQueue(AdaptiveLimit(range, initial: initial), capacity: queueCapacity),
+      TimeSource(clock), isOverload: isOverload)
   }
 
   /// Creates a limiter that finds the limit itself.
@@ -121,19 +124,9 @@ public final class Limiter: Sendable {
     adaptive range: ClosedRange<Int>, initial: Int = 10, queueCapacity: Int? = 0,
     isOverload: @escaping @Sendable (any Error) -> Bool = { $0 is TimeoutError }
   ) {
-    self.init(range, initial, queueCapacity, .continuous, isOverload)
-  }
-
-  private init(
-    _ range: ClosedRange<Int>, _ initial: Int, _ queueCapacity: Int?, _ time: TimeSource,
-    _ isOverload: @escaping @Sendable (any Error) -> Bool
-  ) {
-    let limit = AdaptiveLimit(range, initial: initial)
-    state = Mutex(LimiterQueue(limit, capacity: queueCapacity))
-    rate = nil
-    self.time = time
-    adapting = Adapting(isOverload: isOverload)
-    stopwatch = time.stopwatch()
+    self.init(
+      LimiterQueue(AdaptiveLimit(range, initial: initial), capacity: queueCapacity), .continuous,
+      isOverload: isOverload)
   }
 
   /// The maximum number of operations that run at the same time.
@@ -325,23 +318,22 @@ public final class Limiter: Sendable {
     /// Ends the operation, which failed with `error` unless that is nil, and starts the next one.
     @usableFromInline
     func makeRoom(_ error: (any Error)?) {
-      if limiter.adapting != nil { adapt(error) }
+      adapt(error)
       limiter.monitors.note(.running(-1))
       if let time, let now = limiter.monitoredTime {
         limiter.monitors.note(.ran(nanoseconds: now.inNanoseconds - time.inNanoseconds))
       }
       limiter.start(limiter.state.withLock { $0.leave() })
-      if limiter.adapting != nil { limiter.startNext() }
+      if limiter.isOverload != nil { limiter.startNext() }
     }
 
     private func adapt(_ error: (any Error)?) {
-      guard let adapting = limiter.adapting, let time = time?.inNanoseconds else { return }
-      let sample: AdaptiveLimit.Sample
-      if let error {
-        sample = adapting.isOverload(error) ? .overload(start: time) : .ignored
-      } else {
-        sample = .response(start: time)
-      }
+      guard let isOverload = limiter.isOverload, let time = time?.inNanoseconds else { return }
+      let sample: AdaptiveLimit.Sample =
+        switch error {
+        case nil: .response(start: time)
+        case let error?: isOverload(error) ? .overload(start: time) : .ignored
+        }
       let now = limiter.stopwatch().inNanoseconds
       guard let limit = limiter.state.withLock({ $0.adapt(to: sample, at: now) }) else { return }
       limiter.monitors.note(.limit(limit))
@@ -357,7 +349,7 @@ public final class Limiter: Sendable {
 
   /// The start, now, of an operation that has room.
   @usableFromInline var newStart: Start {
-    Start(limiter: self, time: adapting == nil ? monitoredTime : stopwatch())
+    Start(limiter: self, time: isOverload == nil ? monitoredTime : stopwatch())
   }
 
   /// Waits for room, and starts an operation of the calling task.
@@ -366,7 +358,7 @@ public final class Limiter: Sendable {
     let waiter = TaskWaiter(priority: priority, nil)
     if try submit(waiter) { return }
     _ = try await withTaskCancellationHandler {
-      try await waiter.start()
+      try await waiter.result.wait()
     } onCancel: {
       withdraw(waiter)
     }
@@ -398,11 +390,7 @@ extension Limiter {
     submit(priority, SourceLocation(fileID: fileID, line: line), Placed(operation))
   }
 
-  /// Runs `operation` as soon as the limits allow.
-  ///
-  /// See `run(priority:_:)`.
-  ///
-  /// **Execution.** `operation` runs on `executor`.
+  /// The same as `run(priority:_:)`, with `operation` on `executor`.
   @inlinable @_disfavoredOverload
   public func run<T: Sendable>(
     on executor: some PromiseExecutor, priority: Int = 0, fileID: StaticString = #fileID,
@@ -412,12 +400,7 @@ extension Limiter {
       priority, SourceLocation(fileID: fileID, line: line), Placed(operation, on: executor))
   }
 
-  /// Runs `operation`, which returns a guarantee or a promise of another module, as soon as the
-  /// limits allow.
-  ///
-  /// See `run(priority:_:)`.
-  ///
-  /// **Execution.** `operation` runs in the isolation in which it was written.
+  /// The same as `run(priority:_:)`, for a guarantee or a promise of another module.
   @_disfavoredOverload
   public func run<T: Thenable>(
     priority: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
@@ -459,7 +442,7 @@ extension Limiter {
     let operation = IsolatedOperation(operation)
     // A task waits, because only a task can store its creator's task-local values and priority.
     let promise = Promise<T>(calling: operation, fileID: fileID, line: line) {
-      let start = try await waiter.start().newStart
+      let start = try await waiter.result.wait().newStart
       do {
         try check()
         let value = try await operation()

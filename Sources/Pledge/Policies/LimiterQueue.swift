@@ -9,21 +9,20 @@ struct LimiterQueue {
   /// The number of operations that can still start in this period; nil without a rate.
   private var startsLeft: Int?
   private let capacity: Int?
-  /// The waiting operations: a binary heap, the next one first.
-  private var waiting: [LimiterWaiter] = []
+  private var waiting = Heap<LimiterWaiter>()
   private var nextNumber = 0
   /// The resolvers of promises that wait for the limiter to be idle, in the order of the calls.
   private var idle: [Int: Resolver<Void>] = [:]
 
-  init(limit: Int, capacity: Int?, rate: Int?) {
+  init(limit: Int, capacity: Int?, _ rate: Limiter.Rate? = nil) {
     fixedLimit = limit
     self.capacity = capacity.map { max($0, 0) }
-    self.rate = rate
-    startsLeft = rate.map { max($0, 0) }
+    self.rate = rate?.isLimit == true ? rate?.count : nil
+    startsLeft = self.rate.map { max($0, 0) }
   }
 
   init(_ adaptive: AdaptiveLimit, capacity: Int?) {
-    self.init(limit: adaptive.current, capacity: capacity, rate: nil)
+    self.init(limit: adaptive.current, capacity: capacity)
     self.adaptive = adaptive
   }
 
@@ -45,7 +44,7 @@ struct LimiterQueue {
 
   var waitingCount: Int { waiting.count }
 
-  var isIdle: Bool { running == 0 && waiting.isEmpty && !isPaused }
+  var isIdle: Bool { running == 0 && waiting.count == 0 && !isPaused }
 
   private var hasRoom: Bool {
     running < adaptive?.limit ?? fixedLimit && !isPaused && startsLeft != 0
@@ -54,7 +53,7 @@ struct LimiterQueue {
   /// Starts an operation that hasn't waited; returns false if there is no room.
   mutating func enter() -> Bool {
     // If operations are waiting, they are about to start, and come first.
-    guard waiting.isEmpty, hasRoom else { return false }
+    guard waiting.count == 0, hasRoom else { return false }
     noteStart()
     return true
   }
@@ -74,8 +73,7 @@ struct LimiterQueue {
     }
     waiter.number = nextNumber
     nextNumber += 1
-    waiting.append(waiter)
-    moveUp(waiting.count - 1)
+    waiting.insert(waiter)
     return .waiting
   }
 
@@ -89,8 +87,7 @@ struct LimiterQueue {
   mutating func startNext() -> LimiterWaiter? {
     guard let first = waiting.first, hasRoom else { return nil }
     noteStart()
-    remove(at: first.place)
-    return first
+    return waiting.remove(first) ? first : nil
   }
 
   /// Records that an operation has ended, and starts the next one.
@@ -111,51 +108,10 @@ struct LimiterQueue {
   mutating func endPeriod() { startsLeft? += 1 }
 
   /// Removes a waiting operation; returns false if it isn't waiting.
-  mutating func remove(_ waiter: LimiterWaiter) -> Bool {
-    guard waiter.place >= 0 else { return false }
-    remove(at: waiter.place)
-    return true
-  }
+  mutating func remove(_ waiter: LimiterWaiter) -> Bool { waiting.remove(waiter) }
 
   /// Removes and returns all waiting operations, in their order.
-  mutating func removeAll() -> [LimiterWaiter] {
-    for waiter in waiting { waiter.place = -1 }
-    return exchange(&waiting, with: []).sorted { $0.precedes($1) }
-  }
-
-  // MARK: The heap
-
-  private mutating func remove(at place: Int) {
-    let last = waiting.count - 1
-    waiting.swapAt(place, last)
-    waiting.removeLast().place = -1
-    guard place < last else { return }
-    moveUp(place)
-    moveDown(place)
-  }
-
-  private mutating func moveUp(_ start: Int) {
-    var place = start
-    while place > 0, waiting[place].precedes(waiting[(place - 1) / 2]) {
-      waiting.swapAt(place, (place - 1) / 2)
-      waiting[place].place = place
-      place = (place - 1) / 2
-    }
-    waiting[place].place = place
-  }
-
-  private mutating func moveDown(_ start: Int) {
-    var place = start
-    while 2 * place + 1 < waiting.count {
-      var child = 2 * place + 1
-      if child + 1 < waiting.count, waiting[child + 1].precedes(waiting[child]) { child += 1 }
-      if !waiting[child].precedes(waiting[place]) { break }
-      waiting.swapAt(place, child)
-      waiting[place].place = place
-      place = child
-    }
-    waiting[place].place = place
-  }
+  mutating func removeAll() -> [LimiterWaiter] { waiting.removeAll() }
 
   // MARK: Waiting for the end
 
@@ -172,7 +128,7 @@ struct LimiterQueue {
 
   /// Removes and returns the resolvers of promises that wait for the limiter to be idle, if it is.
   mutating func takeIdle() -> [Resolver<Void>] {
-    guard !idle.isEmpty, running == 0, waiting.isEmpty else { return [] }
+    guard !idle.isEmpty, running == 0, waiting.count == 0 else { return [] }
     return exchange(&idle, with: [:]).sorted { $0.key < $1.key }.map(\.value)
   }
 }
@@ -181,11 +137,10 @@ struct LimiterQueue {
 ///
 /// `@unchecked Sendable`: `number` and `place` are guarded by the limiter's lock.
 @usableFromInline
-class LimiterWaiter: @unchecked Sendable {
+class LimiterWaiter: HeapElement, @unchecked Sendable {
   fileprivate let priority: Int
   fileprivate final var number = 0
-  /// Its place in the heap; -1 if it isn't there.
-  fileprivate final var place = -1
+  final var place = -1
   /// When the operation was submitted, if the limiter has monitors; written before it can start.
   final var submission: TimeSpan?
 
@@ -197,7 +152,7 @@ class LimiterWaiter: @unchecked Sendable {
     self.origin = origin
   }
 
-  fileprivate final func precedes(_ other: LimiterWaiter) -> Bool {
+  final func precedes(_ other: LimiterWaiter) -> Bool {
     priority == other.priority ? number < other.number : priority > other.priority
   }
 
@@ -254,34 +209,11 @@ final class PromiseWaiter: LimiterWaiter, @unchecked Sendable {
   }
 }
 
-/// A task that waits for a limiter.
+/// A task that waits for a limiter, which it then has to leave.
 final class TaskWaiter: LimiterWaiter, @unchecked Sendable {
-  private enum State {
-    case submitted
-    case waiting(UnsafeContinuation<Limiter, any Error>)
-    case ended(Result<Limiter, any Error>)
-  }
+  let result = FirstResult<Limiter>()
 
-  private let state = Mutex(State.submitted)
+  override func start(in limiter: Limiter) { result.settle(with: .success(limiter)) }
 
-  override func start(in limiter: Limiter) { end(with: .success(limiter)) }
-
-  override func fail(with error: any Error) { end(with: .failure(error)) }
-
-  private func end(with result: Result<Limiter, any Error>) {
-    let old = state.withLock { exchange(&$0, with: .ended(result)) }
-    if case .waiting(let continuation) = old { continuation.resume(with: result) }
-  }
-
-  /// Waits until the limiter starts the task, which then has to leave it.
-  nonisolated(nonsending) func start() async throws -> Limiter {
-    try await withUnsafeThrowingContinuation { continuation in
-      let result: Result<Limiter, any Error>? = state.withLock { state in
-        if case .ended(let result) = state { return result }
-        state = .waiting(continuation)
-        return nil
-      }
-      if let result { continuation.resume(with: result) }
-    }
-  }
+  override func fail(with error: any Error) { result.settle(with: .failure(error)) }
 }

@@ -71,7 +71,7 @@ final class LoaderBatches<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   /// Returns whether the current task is part of a batch that loads `key`.
   func isLoading(_ key: Key) -> Bool {
-    guard CoalescedWork.current != nil else { return false }
+    if CoalescedWork.current === CoalescedWork.none { return false }
     let batches = state.withLock { $0.loading.filter(\.work.isCurrent) }
     return batches.contains { batch in state.withLock { _ in batch.keys }.contains(key) }
   }

@@ -36,11 +36,12 @@ struct RecencyList<Element: AnyObject> {
     return place
   }
 
-  /// Makes an element the newest one, if it is at this place.
-  mutating func use(_ element: Element, at place: Int) {
-    guard contains(element, at: place) else { return }
+  /// Makes an element the newest one and returns true, if it is at this place.
+  mutating func use(_ element: Element, at place: Int) -> Bool {
+    guard contains(element, at: place) else { return false }
     unlink(place)
     link(place)
+    return true
   }
 
   /// Removes an element, if it is at this place.

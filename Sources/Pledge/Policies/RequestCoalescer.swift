@@ -13,6 +13,8 @@
 /// Keys are hashed and compared in the isolation of the caller, never under a lock; any thread can
 /// release them.
 public final class RequestCoalescer<Key, Value: Sendable> {
+  @usableFromInline typealias Entry = KeyedEntry<Key, Value?>
+
   @usableFromInline let store: CoalescerStore
   package var monitors: Monitors<CoalescerEvent> { _read { yield store.monitors } }
 
@@ -87,34 +89,21 @@ extension RequestCoalescer where Key: Hashable {
     @_inheritActorContext @_implicitSelfCapture _ operation:
       sending @escaping @isolated(any) () async throws -> sending Value
   ) -> Promise<Value> {
-    promise(for: key, AsyncOperation(operation))
-  }
-
-  @inlinable
-  func promise(for key: Key, _ operation: AsyncOperation<Value>) -> Promise<Value> {
-    let (role, entry, promise) = request(key)
-    switch role {
-    case .starting:
-      store.prepare(entry, entry.cell)
-      store.begin(entry, operation)
-    case .refreshing: refresh(entry) { .running(operation) }
-    case .joining:
-      if waitsForItself(entry, promise) { return .rejected(PromiseError.returnedItself) }
-    }
-    return promise
+    let operation = AsyncOperation(operation)
+    return promise(for: key) { .running(operation) }
   }
 
   /// Removes the value for `key`; work in progress continues for its callers.
   public func removeValue(for key: Key) {
     let hash = key.hashValue
     let bucket = store.table.withLock { $0.bucket(hash) }
-    let entry = bucket?.first { unsafeDowncast($0, to: KeyedEntry<Key>.self).key == key }
+    let entry = bucket?.first { unsafeDowncast($0, to: Entry.self).key == key }
     if let entry { store.remove(entry) }
   }
 
   /// Returns how a request is served, by which entry, and the caller's own promise.
   @inlinable
-  func request(_ key: Key) -> (CoalescerStore.Role, CoalescerEntry, Promise<Value>) {
+  func request(_ key: Key) -> (CoalescerStore.Role, Entry, Promise<Value>) {
     var cell: Cell?
     let (role, entry) = request(key, leading: false, &cell)
     return (role, entry, Promise(cell: cell.unsafelyUnwrapped))
@@ -125,26 +114,29 @@ extension RequestCoalescer where Key: Hashable {
   @inlinable
   func request(
     _ key: Key, leading: Bool, _ cell: inout Cell?
-  ) -> (CoalescerStore.Role, CoalescerEntry) {
+  ) -> (CoalescerStore.Role, Entry) {
     let hash = key.hashValue
-    return store.request(
-      hash: hash, { unsafeDowncast($0, to: KeyedEntry<Key>.self).key == key },
+    let (role, entry) = store.request(
+      hash: hash, { unsafeDowncast($0, to: Entry.self).key == key },
       share: { Promise<Value>(cell: $0).share().cell }, newCell: { Root<Value?>() },
       make: {
-        if leading { return (KeyedEntry(key: key, hash: hash, nil), nil) }
+        if leading { return (Entry(key: key, hash: hash, nil), nil) }
         let cell = Root<Value?>()
-        return (KeyedEntry(key: key, hash: hash, cell), Promise<Value>(cell: cell).share().cell)
+        return (Entry(key: key, hash: hash, cell), Promise<Value>(cell: cell).share().cell)
       }, &cell)
+    return (role, unsafeDowncast(entry, to: Entry.self))
   }
 
   /// Starts work that replaces the stale value of `old`, unless such work is already in progress.
   @inlinable
-  func refresh(_ old: CoalescerEntry, _ start: () throws -> Promise<Value>) {
+  func refresh(_ old: Entry, _ start: () throws -> Promise<Value>) {
     guard old.beginRefresh() else { return }
     let store = store
     let cell = Root<Value?>()
-    let fresh: CoalescerEntry = KeyedEntry(
-      key: unsafeDowncast(old, to: KeyedEntry<Key>.self).key, hash: old.hash, cell)
+    // Without the type of the key, whose conformances the handler can't capture.
+    let (old, fresh): (CoalescerEntry, CoalescerEntry) = (
+      old, Entry(key: old.key, hash: old.hash, cell)
+    )
     // Not as the work of an entry: a request that it makes gets the stale value.
     let work = Promise<Value>.attempted { try start() }
     // The caller already has a value, so an error has no consumer.
@@ -161,7 +153,7 @@ extension RequestCoalescer where Key: Hashable {
   /// Returns whether the caller of `promise` is a part of the work that it would wait for; it then
   /// doesn't wait.
   @inlinable
-  func waitsForItself(_ entry: CoalescerEntry, _ promise: Promise<Value>) -> Bool {
+  func waitsForItself(_ entry: Entry, _ promise: Promise<Value>) -> Bool {
     guard entry.isWorkCurrent else { return false }
     promise.cancel()
     return true
@@ -177,7 +169,7 @@ extension RequestCoalescer where Key: Hashable {
   /// ```
   ///
   /// Cancelling the calling task ends the wait immediately with `CancellationError`; the operation
-  /// is cancelled when no other caller waits for it.
+  /// is cancelled, or doesn't start, when no other caller waits for it.
   ///
   /// **Errors.** Those of the operation, `CancellationError`, and ``PromiseError/returnedItself``.
   ///
@@ -194,20 +186,19 @@ extension RequestCoalescer where Key: Hashable {
     var cell: Cell?
     let (role, entry) = request(key, leading: true, &cell)
     guard let cell else {
-      let store = store
-      let end: Cell? = try await withTaskCancellationHandler {
-        store.beginImmediately(entry, operation)
-        if let end = entry.leadResult { return end }
+      let (store, lead): (CoalescerStore, CoalescerEntry) = (store, entry)
+      let hasResult = try await withTaskCancellationHandler {
+        store.begin(entry, operation)
+        if entry.hasResult { return true }
         try await withUnsafeThrowingContinuation { continuation in
           if !entry.wait(continuation) { continuation.resume() }
         }
-        return entry.leadResult
+        return entry.hasResult
       } onCancel: {
-        store.cancelLead(of: entry)
+        store.cancelLead(of: lead)
       }
-      guard let end else { throw CancellationError() }
-      let result: Result<Value, any Error> = end.handledResult()
-      return try result.get()
+      if hasResult, let value = entry.value { return value }
+      throw hasResult ? entry.error ?? CancellationError() : CancellationError()
     }
     let promise = Promise<Value>(cell: cell)
     switch role {

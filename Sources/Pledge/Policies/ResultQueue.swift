@@ -178,19 +178,10 @@ struct ResultQueue<Input: Sendable, Output: Sendable>: Sendable {
   }
 
   /// Ends the sequence, and returns what the caller must cancel, and release without the lock.
-  mutating func end(with error: (any Error)?) -> (tasks: [Task<Void, Never>], rest: Rest) {
+  mutating func end(with error: (any Error)?) -> (tasks: [Task<Void, Never>], rest: Self) {
     if !hasEnded, failure == nil { failure = error }
     hasEnded = true
     defer { (inputs, unread, early) = (Fifo(), Fifo(), [:]) }
-    return (
-      workers.values.compactMap(\.self), Rest(inputs: inputs, unread: unread, early: early)
-    )
-  }
-
-  /// What hasn't been processed or read when a sequence ends.
-  struct Rest: Sendable {
-    fileprivate let inputs: Fifo<Input>
-    fileprivate let unread: Fifo<Element>
-    fileprivate let early: [Int: Element]
+    return (workers.values.compactMap(\.self), self)
   }
 }

@@ -6,13 +6,15 @@
 /// operations that run, the one that waits for the source, and one that has just been started.
 final class ResultStream<Input: Sendable, Output: Sendable>: Sendable {
   typealias Queue = ResultQueue<Input, Output>
+  /// Returns the next input; one worker at a time calls it.
+  typealias Source = @Sendable () async throws -> Input?
 
   private let queue: Mutex<Queue>
-  private let source: InputSource<Input>
+  private let source: Source
   private let operation: @Sendable (Input) async throws -> Output
 
   init(
-    _ queue: Queue, _ source: InputSource<Input>,
+    _ queue: Queue, _ source: @escaping Source,
     _ operation: @escaping @Sendable (Input) async throws -> Output
   ) {
     self.queue = Mutex(queue)
@@ -70,7 +72,7 @@ final class ResultStream<Input: Sendable, Output: Sendable>: Sendable {
       case .pull:
         let pulled: Result<Input?, any Error>
         do {
-          pulled = try await .success(source.next())
+          pulled = try await .success(source())
         } catch {
           pulled = .failure(error)
         }
@@ -86,29 +88,4 @@ final class ResultStream<Input: Sendable, Output: Sendable>: Sendable {
       }
     }
   }
-}
-
-/// Where a stream takes its inputs from; one worker at a time calls `next()`.
-///
-/// `@unchecked Sendable`: subclasses have iterators, which only `next()` accesses.
-class InputSource<Input: Sendable>: @unchecked Sendable {
-  func next() async throws -> Input? { nil }
-}
-
-final class SequenceSource<S: Sequence & Sendable>: InputSource<S.Element>, @unchecked Sendable
-where S.Element: Sendable {
-  private var iterator: S.Iterator
-
-  init(_ elements: S) { iterator = elements.makeIterator() }
-
-  override func next() async throws -> S.Element? { iterator.next() }
-}
-
-final class AsyncSource<S: AsyncSequence & Sendable>: InputSource<S.Element>, @unchecked Sendable
-where S.Element: Sendable {
-  private var iterator: S.AsyncIterator
-
-  init(_ elements: S) { iterator = elements.makeAsyncIterator() }
-
-  override func next() async throws -> S.Element? { try await iterator.next() }
 }

@@ -3,10 +3,8 @@ extension Promise {
   ///
   /// Cancelling the returned promise cancels the attempt or the current delay.
   ///
-  /// **Errors.** That of the last attempt, if no attempts are left, that error isn't retryable, the
-  /// policy's budget is used up, or the next attempt would start after its deadline. An attempt that
-  /// exceeds a time limit of the policy fails with ``TimeoutError``. If the policy allows less than
-  /// one attempt, ``PromiseError/invalidArgument(_:)``.
+  /// **Errors.** As for the function `retry(_:clock:_:)`. An attempt that exceeds a time limit of the
+  /// policy fails with ``TimeoutError``.
   ///
   /// **Execution.** `operation` runs in the isolation in which it was written, the first attempt
   /// soon after this call.
@@ -15,15 +13,10 @@ extension Promise {
     _ policy: RetryPolicy, clock: any Clock<Duration>,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> Promise
   ) -> Promise {
-    retried(
-      policy, TimeSource(clock), Placed(operation))
+    retried(policy, TimeSource(clock), Placed(operation))
   }
 
-  /// Calls `operation` until its promise is fulfilled, according to `policy`.
-  ///
-  /// See ``retry(_:clock:_:)``.
-  ///
-  /// **Execution.** `operation` runs on `executor`.
+  /// The same as ``retry(_:clock:_:)``, with `operation` on `executor`.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   @inlinable @_disfavoredOverload
   public static func retry(
@@ -123,19 +116,22 @@ final class RetryRun<Value: Sendable>: Sendable {
     }
     var progress = progress
     guard let delay = progress.delay(after: error, policy) else { return nil }
-    return policy.pause(delay, time).chained(.inPlace { [self, progress] _ in attempt(progress) })
+    return progress.pause(delay, policy, time)
+      .chained(.inPlace { [self, progress] _ in attempt(progress) })
   }
 }
 
-extension RetryPolicy {
+extension RetryProgress {
   /// Returns a promise for the end of the delay before the next attempt.
   @usableFromInline
-  func pause(_ delay: TimeSpan, _ time: TimeSource) -> Promise<Void> {
+  func pause(_ delay: TimeSpan, _ policy: RetryPolicy, _ time: TimeSource) -> Promise<Void> {
     let end = ResultAction<Void> { result in
       switch result {
-      case .success: note(.retried)
-      // The delay was cancelled, so there will be no attempt.
-      case .failure: budget?.putBack()
+      case .success: policy.note(.retried)
+      case .failure:
+        // The delay was cancelled, so there will be no attempt.
+        var progress = self
+        progress.putBack(policy)
       }
     }
     // Without a delay, attempts in place would follow each other without returning to the caller.
@@ -228,7 +224,7 @@ extension RetryProgress {
       try await Promise<Void>.after(delay, time).value
       try Task.checkCancellation()
     } catch {
-      policy.budget?.putBack()
+      putBack(policy)
       throw error
     }
     policy.note(.retried)

@@ -1,7 +1,8 @@
 /// A shared limit on retries that prevents clients from multiplying the load of a failing service.
 ///
-/// Each retry takes one token, and each success adds a fraction of one. A retry that is cancelled
-/// during its delay puts its token back. When most requests fail, the tokens run out, and
+/// Each retry takes one token, and each success adds a fraction of one. A retry that sends nothing to
+/// the service costs nothing: one that is cancelled during its delay, or that a circuit breaker or a
+/// full limiter rejects. When most requests fail, the tokens run out, and
 /// operations fail after their first attempt; when requests succeed again, retries are possible
 /// again. Share one budget among all policies for the same service.
 ///
@@ -46,7 +47,7 @@ public final class RetryBudget: Sendable {
     }
   }
 
-  /// Puts back the token of a retry that was cancelled before it started.
+  /// Puts back the token of a retry that has sent nothing.
   func putBack() {
     state.withLock { $0 = min(capacity, $0 + 1) }
   }
@@ -56,4 +57,9 @@ public final class RetryBudget: Sendable {
   func deposit() {
     state.withLock { $0 = min(capacity, $0 + tokensPerSuccess) }
   }
+}
+
+extension Error {
+  /// Whether a policy rejected the operation, which has sent nothing.
+  var isLocalRejection: Bool { self is CircuitOpenError || self is Limiter.QueueFullError }
 }

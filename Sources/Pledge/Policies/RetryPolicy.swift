@@ -129,40 +129,40 @@ public struct RetryPolicy: Sendable {
   public func withJitter(
     random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
   ) -> RetryPolicy {
-    var policy = self
-    policy.pause = { [pause] made in
+    with(\.pause) { @Sendable [pause] made in
       let part = random()
       return part < 1 ? pause(made) * max(part, 0) : pause(made)
     }
-    return policy
   }
 
   /// Returns this policy, limited to errors of the type `type`.
   public func retrying<E: Error>(only type: E.Type) -> RetryPolicy { retrying { $0 is E } }
 
   /// Returns this policy, with retries limited by `budget`.
-  public func withBudget(_ budget: RetryBudget) -> RetryPolicy {
-    var policy = self
-    policy.budget = budget
-    return policy
-  }
+  public func withBudget(_ budget: RetryBudget) -> RetryPolicy { with(\.budget, budget) }
 
   /// Returns this policy, with an observer that is called with each failed attempt, after those
   /// that it already has.
   public func observed(
     by observer: @escaping @Sendable (FailedAttempt) -> Void
   ) -> RetryPolicy {
-    var policy = self
-    policy.observer = self.observer.followed(by: observer)
-    return policy
+    with(\.observer) { @Sendable [first = self.observer] attempt in
+      first?(attempt)
+      observer(attempt)
+    }
   }
 
   /// Returns this policy, limited to errors that `predicate` accepts.
   ///
   /// `predicate` is called once after each failed attempt that another attempt can follow.
   public func retrying(when predicate: @escaping @Sendable (any Error) -> Bool) -> RetryPolicy {
+    with(\.isRetryable, predicate)
+  }
+
+  /// Returns this policy with another value of a property.
+  func with<T>(_ property: WritableKeyPath<RetryPolicy, T>, _ value: T) -> RetryPolicy {
     var policy = self
-    policy.isRetryable = predicate
+    policy[keyPath: property] = value
     return policy
   }
 }

@@ -14,6 +14,8 @@ struct RetryProgress: Sendable {
   /// Returns the time since the first attempt started; nil if the policy has no deadline.
   private let elapsed: (@Sendable () -> TimeSpan)?
   private(set) var attemptsMade = 0
+  /// Whether the last attempt, or the one that follows it, has taken a token of the budget.
+  private var hasToken = false
 
   @usableFromInline
   init(_ policy: RetryPolicy, _ time: TimeSource) {
@@ -44,18 +46,33 @@ struct RetryProgress: Sendable {
     attemptsMade += 1
     // A cancelled attempt is neither a failure nor repeated.
     if error is CancellationError { return nil }
-    let delay = nextDelay(after: error, policy)
+    // An attempt that was rejected locally has sent nothing: the next one has its token, if any.
+    let isSent = !error.isLocalRejection
+    if isSent { hasToken = false }
+    let delay = nextDelay(after: error, policy, needsToken: isSent)
+    if delay == nil { putBack(policy) }
     policy.observer?(FailedAttempt(number: attemptsMade, error: error, pause: delay))
     if delay == nil { policy.note(.gaveUp) }
     return delay
   }
 
-  private func nextDelay(after error: any Error, _ policy: RetryPolicy) -> TimeSpan? {
+  /// Puts back the token of an attempt that doesn't start, or was rejected locally.
+  mutating func putBack(_ policy: RetryPolicy) {
+    if hasToken { policy.budget?.putBack() }
+    hasToken = false
+  }
+
+  private mutating func nextDelay(
+    after error: any Error, _ policy: RetryPolicy, needsToken: Bool
+  ) -> TimeSpan? {
     guard attemptsMade < policy.attempts, policy.isRetryable(error) else { return nil }
     let delay = policy.pause(after: error, attemptsMade: attemptsMade)
     // A delay that ends after the deadline would only postpone the error.
     if let rest = rest(of: policy), rest <= max(delay, .zero) { return nil }
-    guard policy.budget?.withdraw() ?? true else { return nil }
+    if needsToken, let budget = policy.budget {
+      guard budget.withdraw() else { return nil }
+      hasToken = true
+    }
     return delay
   }
 }

@@ -79,6 +79,7 @@ extension TimeSpan: CustomStringConvertible {
 
 extension TimeSpan {
   /// Creates the time span of `interval`; `.never` is infinite.
+  @usableFromInline
   package init(_ interval: DispatchTimeInterval) {
     switch interval {
     case .seconds(let count): self = .seconds(Int64(count))

@@ -7,11 +7,11 @@ final class TimerHeap: Sendable {
 
   /// A pending timer, which is cancelled when it is released.
   ///
-  /// `@unchecked Sendable`: `index` and `action` are guarded by the heap's mutex.
+  /// `@unchecked Sendable`: `place` and `action` are guarded by the heap's mutex.
   final class Timer: @unchecked Sendable {
     /// The deadline, in nanoseconds of `SystemClock`.
     let deadline: Int64
-    fileprivate var index = -1
+    fileprivate var place = -1
     fileprivate var action: (@Sendable () -> Void)?
 
     init(deadline: Int64, action: @escaping @Sendable () -> Void) {
@@ -29,7 +29,7 @@ final class TimerHeap: Sendable {
   private struct State: ~Copyable {
     /// Not retained: a timer removes itself before it is deallocated, and the threads that hold the
     /// mutex until then don't retain it.
-    var heap: [Unmanaged<Timer>] = []
+    var heap = Heap<Unmanaged<Timer>>()
     var wakeUp: WakeUp?
     var armedFor: Int64?
   }
@@ -41,18 +41,15 @@ final class TimerHeap: Sendable {
 
   private func add(_ timer: Timer) {
     state.withLock { state in
-      timer.index = state.heap.count
-      state.heap.append(.passUnretained(timer))
-      Self.siftUp(&state.heap, from: timer.index)
+      state.heap.insert(.passUnretained(timer))
       // Otherwise, the wake-up is armed for an earlier timer.
-      if timer.index == 0 { arm(&state) }
+      if timer.place == 0 { arm(&state) }
     }
   }
 
   private func remove(_ timer: Timer) {
-    let action: (@Sendable () -> Void)? = state.withLock { state in
-      guard timer.index >= 0 else { return nil }
-      return Self.take(&state.heap, at: timer.index)
+    let action = state.withLock { state in
+      state.heap.remove(.passUnretained(timer)) ? exchange(&timer.action, with: nil) : nil
     }
     // The action's captures are released outside the lock.
     withExtendedLifetime(action) {}
@@ -63,8 +60,8 @@ final class TimerHeap: Sendable {
     var due: [(@Sendable () -> Void)?] = []
     state.withLock { state in
       state.armedFor = nil
-      while let first = state.heap.first, first.deadline <= now {
-        if let action = Self.take(&state.heap, at: 0) { due.append(action) }
+      while let first = state.heap.first, first.deadline <= now, state.heap.remove(first) {
+        due.append(first._withUnsafeGuaranteedRef { exchange(&$0.action, with: nil) })
       }
       arm(&state)
     }
@@ -79,58 +76,17 @@ final class TimerHeap: Sendable {
     state.armedFor = deadline
     wakeUp.arm(afterNanoseconds: deadline - SystemClock.now)
   }
-
-  // MARK: The heap
-
-  private typealias Entry = Unmanaged<Timer>
-
-  private static func place(_ heap: inout [Entry], _ entry: Entry, at index: Int) {
-    heap[index] = entry
-    entry._withUnsafeGuaranteedRef { $0.index = index }
-  }
-
-  private static func siftUp(_ heap: inout [Entry], from start: Int) {
-    var index = start
-    let entry = heap[index]
-    while index > 0 {
-      let parent = (index - 1) / 2
-      if heap[parent].deadline <= entry.deadline { break }
-      place(&heap, heap[parent], at: index)
-      index = parent
-    }
-    place(&heap, entry, at: index)
-  }
-
-  private static func siftDown(_ heap: inout [Entry], from start: Int) {
-    var index = start
-    let entry = heap[index]
-    while true {
-      var child = 2 * index + 1
-      guard child < heap.count else { break }
-      if child + 1 < heap.count, heap[child + 1].deadline < heap[child].deadline { child += 1 }
-      if entry.deadline <= heap[child].deadline { break }
-      place(&heap, heap[child], at: index)
-      index = child
-    }
-    place(&heap, entry, at: index)
-  }
-
-  /// Removes the timer at `index` and returns its action.
-  private static func take(_ heap: inout [Entry], at index: Int) -> (@Sendable () -> Void)? {
-    let action = heap[index]._withUnsafeGuaranteedRef { timer in
-      timer.index = -1
-      return exchange(&timer.action, with: nil)
-    }
-    let last = heap.removeLast()
-    if index < heap.count {
-      place(&heap, last, at: index)
-      siftDown(&heap, from: index)
-      siftUp(&heap, from: last._withUnsafeGuaranteedRef { $0.index })
-    }
-    return action
-  }
 }
 
 extension Unmanaged<TimerHeap.Timer> {
   fileprivate var deadline: Int64 { _withUnsafeGuaranteedRef { $0.deadline } }
+}
+
+extension Unmanaged: HeapElement where Instance == TimerHeap.Timer {
+  var place: Int {
+    get { _withUnsafeGuaranteedRef { $0.place } }
+    nonmutating set { _withUnsafeGuaranteedRef { $0.place = newValue } }
+  }
+
+  func precedes(_ other: Self) -> Bool { deadline < other.deadline }
 }

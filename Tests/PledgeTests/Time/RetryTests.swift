@@ -265,6 +265,45 @@ import Testing
     #expect(budget.remaining == 1)
   }
 
+  /// The attempts that reach the service, and the tokens that are left, when the breaker opens after
+  /// `failures` of them.
+  @Test(arguments: [(0, 3), (1, 3), (2, 2)])
+  func aRetryThatAnOpenBreakerRejects_takesNoToken(failures: Int, remaining: Int) async throws {
+    let budget = RetryBudget(capacity: 3, tokensPerSuccess: 0)
+    let policy = RetryPolicy.fixed(attempts: 5, delay: .seconds(1)).withBudget(budget)
+    let breaker = CircuitBreaker(
+      .consecutiveFailures(max(failures, 1)), openDuration: .seconds(60), clock: clock)
+    if failures == 0 { breaker.open() }
+    let promise = Promise.retry(on: .immediate, policy, clock: clock) { [clock, attempts] in
+      breaker.run { () -> Promise<Int> in
+        attempts.record(clock.now.offset)
+        return .rejected(Boom())
+      }
+    }
+    await clock.run(until: promise)
+    try await expectRejection(of: promise, with: CircuitOpenError.self)
+    #expect(attempts.count == failures && budget.remaining == remaining)
+  }
+
+  @Test func theFirstAttemptThatReachesTheService_takesNoToken() async throws {
+    let budget = RetryBudget(capacity: 1, tokensPerSuccess: 0)
+    let policy = RetryPolicy.fixed(attempts: 4, delay: .seconds(1)).withBudget(budget)
+    let breaker = CircuitBreaker(.consecutiveFailures(9), clock: clock)
+    breaker.open()
+    let promise = Promise.retry(on: .immediate, policy, clock: clock) { [clock, attempts] in
+      breaker.run { () -> Promise<Int> in
+        attempts.record(clock.now.offset)
+        return attempts.count < 2 ? .rejected(Boom()) : .value(7)
+      }
+    }
+    await clock.advance(by: .milliseconds(500))
+    breaker.close()
+    await clock.run(until: promise)
+    try await expectFulfillment(of: promise, with: 7)
+    // The second one took the only token.
+    #expect(attempts.count == 2 && budget.remaining == 0)
+  }
+
   @Test func aRetryThatTheDeadlinePrevents_takesNoToken() async throws {
     let budget = RetryBudget(capacity: 2, tokensPerSuccess: 0)
     var policy = RetryPolicy.fixed(attempts: 9, delay: .seconds(10)).withBudget(budget)

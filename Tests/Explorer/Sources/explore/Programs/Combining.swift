@@ -27,6 +27,7 @@ let combiningPrograms = [
   Program(name: "coalescer-cancel", make: coalescerAndCancel),
   Program(name: "coalescer-key", make: coalescerAndKey),
   Program(name: "coalescer-keeps", make: coalescerKeeps),
+  Program(name: "coalescer-lead", make: leadInAClosingScope),
   Program(name: "nest-deep-cancel", make: cancelADeepNest),
   Program(name: "scope-cancel", make: scopeAndCancel),
   Program(name: "latest-two", make: latestOfTwo),
@@ -474,6 +475,32 @@ private func coalescerKeeps() -> Scenario {
         (notes.agree(["first", "second"], with: "value"), "heard: \(notes.text)"),
         (starts.value == 1, "started \(starts.value) times"),
         (shared.count == 1, "\(shared.count) values are kept"))
+    })
+}
+
+private func leadInAClosingScope() -> Scenario {
+  let scope = PromiseScope()
+  let shared = RequestCoalescer<Int, Token>()
+  let (gate, open) = Promise<Void>.withResolvers()
+  let running = Box(0)
+  let atTheEnd = Box(-1)
+  scope.run {
+    try await shared.value(for: 1) {
+      running.value += 1
+      // Ignores cancellation.
+      _ = await Task.detached { await gate.result }.value
+      running.value -= 1
+      return Token()
+    }
+  }.ignoreErrors()
+  return Scenario(
+    { scope.close().done(on: .immediate) { atTheEnd.value = running.value } },
+    { open.fulfill() },
+    check: {
+      // If the scope closed before the work started, it must not start, because no caller is left.
+      expect(
+        (atTheEnd.value == 0 && running.value == 0, "\(atTheEnd.value) outlast the scope"),
+        (shared.count == 0, "\(shared.count) are in flight"))
     })
 }
 

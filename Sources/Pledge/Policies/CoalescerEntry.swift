@@ -5,10 +5,9 @@
 /// and waits without a promise. When all have cancelled, the work is cancelled. An entry that a task
 /// has started gets a cell when another caller joins, or when its value is cached.
 ///
-/// `@unchecked Sendable`: immutable except for atomics, what the mutex guards, and `place`, which is
-/// guarded by the table's lock.
+/// `@unchecked Sendable`: immutable except for atomics and what the mutex guards.
 @usableFromInline
-class CoalescerEntry: @unchecked Sendable {
+class CoalescerEntry: TableEntry, @unchecked Sendable {
   @usableFromInline typealias Continuation = UnsafeContinuation<Void, any Error>
 
   private enum Lead {
@@ -42,9 +41,6 @@ class CoalescerEntry: @unchecked Sendable {
 
   /// Its work, if it starts any.
   @usableFromInline final let work = CoalescedWork()
-  @usableFromInline final let hash: Int
-  /// Its place in the table's list of values; zero until it has one.
-  fileprivate final var place = 0
   private final let arrivalBits = AtomicWord(UInt64.max)
   private final let isRefreshing = Atomic(false)
   private final let state: Mutex<State>
@@ -52,8 +48,8 @@ class CoalescerEntry: @unchecked Sendable {
   /// Creates an entry whose callers are the consumers of `cell`, or one with a lead.
   @usableFromInline
   init(hash: Int, _ cell: Cell?) {
-    self.hash = hash
     state = Mutex(State(cell: cell, lead: cell == nil ? .starting : .none))
+    super.init(hash: hash)
   }
 
   /// The cell of an entry without a lead.
@@ -89,15 +85,10 @@ class CoalescerEntry: @unchecked Sendable {
   /// Returns the cell for another caller, which is `make()` if there is none; nil if all callers have
   /// cancelled, or if the work of a lead has ended without another caller.
   final func cellForJoining(_ make: () -> Cell) -> Cell? {
-    let (old, isPossible) = state.withLock { state in
-      let isUsable = state.cell?.isCancelled == false || state.cell?.isSettled == true
-      return (isUsable ? state.cell : nil, !state.hasEnded && state.hasLead)
-    }
-    if old != nil || !isPossible { return old }
-    let fresh = make()
     let (cell, replaced) = state.withLock { state -> (Cell?, Cell?) in
-      if let cell = state.cell, !cell.isCancelled { return (cell, nil) }
+      if let cell = state.cell, !cell.isCancelled || cell.isSettled { return (cell, nil) }
       guard !state.hasEnded, state.hasLead else { return (nil, nil) }
+      let fresh = make()
       return (fresh, exchange(&state.cell, with: fresh))
     }
     withExtendedLifetime(replaced) {}
@@ -117,12 +108,11 @@ class CoalescerEntry: @unchecked Sendable {
 
   // MARK: The lead
 
-  /// The settled cell, for a lead that hasn't left before the end; nil until then.
+  /// Whether the work has ended, for a lead that hasn't left before.
   @usableFromInline
-  final var leadResult: Cell? {
+  final var hasResult: Bool {
     state.withLock { state in
-      guard state.hasEnded, case .none = state.lead else { return nil }
-      return state.cell
+      if case .none = state.lead { state.hasEnded } else { false }
     }
   }
 
@@ -151,11 +141,12 @@ class CoalescerEntry: @unchecked Sendable {
   /// Ends the work, and returns the lead's continuation and the cell of the other callers, which
   /// the caller must settle.
   ///
-  /// From now on, the entry's cell is `result`, which has settled.
+  /// From now on, the entry's cell is `result`, which has settled, if its value is cached.
   @usableFromInline
-  final func end(with result: Cell) -> (Continuation?, Cell?) {
+  final func end(with result: Cell?) -> (Continuation?, Cell?) {
     state.withLock { state in
       state.hasEnded = true
+      state.task = .none
       let cell = exchange(&state.cell, with: result)
       switch state.lead {
       case .waiting(let continuation):
@@ -170,15 +161,16 @@ class CoalescerEntry: @unchecked Sendable {
 
   // MARK: The task
 
-  /// Stores the task that does the work, or cancels it if the work was cancelled before.
+  /// Stores the current task as the one that does the work, for `takeTask()`; returns false if no
+  /// caller needs the work anymore, which then doesn't start.
   @usableFromInline
-  final func note(_ newTask: Task<Void, Never>) {
-    let wasCancelled = state.withLock { state in
-      if case .cancelled = state.task { return true }
-      if !state.hasEnded { state.task = .started(newTask) }
-      return false
+  final func noteTask() -> Bool {
+    let task = Task.current
+    return state.withLock { state in
+      if case .cancelled = state.task { return false }
+      state.task = .started(task)
+      return true
     }
-    if wasCancelled { RemainingWork.cancel(newTask) }
   }
 
   /// Returns the task to cancel, if it has started.
@@ -215,148 +207,19 @@ class CoalescerEntry: @unchecked Sendable {
 /// The request for one key.
 ///
 /// `@unchecked Sendable`: `key` is accessed only by the coalescer, which is sendable only if its keys
-/// are; but any thread can release it.
+/// are; but any thread can release it. `value` and `error` are written before the work ends, and read
+/// after that. `Storage` is `Value?`, as in `Root`.
 @usableFromInline
-final class KeyedEntry<Key>: CoalescerEntry, @unchecked Sendable {
+final class KeyedEntry<Key, Storage>: CoalescerEntry, @unchecked Sendable {
   @usableFromInline let key: Key
+  // The result of the work, for the lead.
+  @exclusivity(unchecked) @usableFromInline var value: Storage
+  @exclusivity(unchecked) @usableFromInline var error: (any Error)?
 
   @inlinable
-  init(key: Key, hash: Int, _ cell: Cell?) {
+  init<Value>(key: Key, hash: Int, _ cell: Cell?) where Storage == Value? {
     self.key = key
+    value = nil
     super.init(hash: hash, cell)
-  }
-}
-
-/// The entries whose keys have the same hash; usually, there is one.
-enum CoalescerBucket: Equatable {
-  case one(CoalescerEntry)
-  case several([CoalescerEntry])
-
-  var entries: [CoalescerEntry] {
-    switch self {
-    case .one(let entry): [entry]
-    case .several(let entries): entries
-    }
-  }
-
-  func first(where isWanted: (CoalescerEntry) -> Bool) -> CoalescerEntry? {
-    switch self {
-    case .one(let entry): isWanted(entry) ? entry : nil
-    case .several(let entries): entries.first(where: isWanted)
-    }
-  }
-
-  func contains(_ entry: CoalescerEntry) -> Bool { first { $0 === entry } != nil }
-
-  static func == (left: Self, right: Self) -> Bool {
-    if case .one(let left) = left, case .one(let right) = right { return left === right }
-    return left.entries.elementsEqual(right.entries, by: ===)
-  }
-}
-
-/// The entries of a coalescer, found by hash.
-///
-/// Pure bookkeeping: no key is hashed, compared, or released here.
-struct CoalescerTable {
-  typealias Entry = CoalescerEntry
-  typealias Bucket = CoalescerBucket
-
-  private var buckets: [Int: Bucket] = [:]
-  private(set) var count = 0
-  /// The entries whose values have arrived, to enforce the capacity.
-  private var values = RecencyList<Entry>()
-  /// The number of entries that starts the next sweep.
-  private var sweepCount = Self.minimumSweepCount
-
-  private static var minimumSweepCount: Int { 64 }
-
-  func bucket(_ hash: Int) -> Bucket? { buckets[hash] }
-
-  mutating func insert(_ entry: Entry) {
-    Self.insert(entry, in: &buckets[entry.hash])
-    count += 1
-  }
-
-  /// Inserts an entry in place of `old`, if any, which has the same hash, and returns true; returns
-  /// false if the entries with that hash aren't those of `expected` anymore.
-  ///
-  /// The caller must hold a reference to `old`, which must not be released under the lock.
-  mutating func insert(_ entry: Entry, replacing old: Entry?, in expected: Bucket?) -> Bool {
-    guard Self.insert(entry, replacing: old, expected, in: &buckets[entry.hash]) else {
-      return false
-    }
-    if let old { values.remove(old, at: old.place) } else { count += 1 }
-    return true
-  }
-
-  // Each has the bucket as a parameter, so that the table is searched once.
-
-  private static func insert(
-    _ entry: Entry, replacing old: Entry?, _ expected: Bucket?, in bucket: inout Bucket?
-  ) -> Bool {
-    guard bucket == expected else { return false }
-    if let old { _ = remove(old, from: &bucket) }
-    insert(entry, in: &bucket)
-    return true
-  }
-
-  private static func insert(_ entry: Entry, in bucket: inout Bucket?) {
-    bucket = bucket.map { .several($0.entries + [entry]) } ?? .one(entry)
-  }
-
-  /// Adds the value of an entry as the most recently used one, unless the entry has been removed.
-  mutating func noteValue(of entry: Entry) {
-    guard buckets[entry.hash]?.contains(entry) == true else { return }
-    entry.place = values.insert(entry)
-  }
-
-  /// Makes the value of an entry, if it has one, the most recently used one.
-  mutating func noteUse(of entry: Entry) { values.use(entry, at: entry.place) }
-
-  /// Removes and returns an entry; nil if it has already been removed.
-  ///
-  /// The caller must release it without holding the lock.
-  mutating func remove(_ entry: Entry) -> Entry? {
-    guard Self.remove(entry, from: &buckets[entry.hash]) else { return nil }
-    values.remove(entry, at: entry.place)
-    count -= 1
-    return entry
-  }
-
-  private static func remove(_ entry: Entry, from bucket: inout Bucket?) -> Bool {
-    switch bucket {
-    case .one(let only) where only === entry: bucket = nil
-    case .several(let entries) where entries.contains { $0 === entry }:
-      let rest = entries.filter { $0 !== entry }
-      bucket = rest.count == 1 ? .one(rest[0]) : .several(rest)
-    default: return false
-    }
-    return true
-  }
-
-  /// Removes and returns everything.
-  ///
-  /// The caller must release the result without holding the lock.
-  mutating func removeAll() -> CoalescerTable { exchange(&self, with: CoalescerTable()) }
-
-  /// Returns all entries if it's time to remove those that have expired.
-  mutating func entriesToSweep() -> [Entry] {
-    guard count >= sweepCount else { return [] }
-    // No other thread sweeps at the same time.
-    sweepCount = .max
-    return buckets.values.flatMap(\.entries)
-  }
-
-  /// Records the end of a sweep.
-  mutating func noteSweep() { sweepCount = max(2 * count, Self.minimumSweepCount) }
-
-  /// Removes the least recently used values until no more than `capacity` remain.
-  mutating func removeOldestValues(beyond capacity: Int) -> [Entry] {
-    var removed: [Entry] = []
-    while values.count > capacity, let oldest = values.oldest {
-      guard let entry = remove(oldest) else { break }
-      removed.append(entry)
-    }
-    return removed
   }
 }
