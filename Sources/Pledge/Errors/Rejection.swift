@@ -25,7 +25,8 @@ final class Rejection: Sendable {
     remainingWork = work
     let unreported = UnreportedError.unwrapped(error)
     self.error = unreported ?? error
-    self.origin = origin
+    // A file of the library says nothing about the code that lost the error.
+    self.origin = origin?.isInLibrary == true ? nil : origin
     isAbandonment = false
     self.isSilent = isSilent || unreported != nil
     isHandled = AtomicFlag(false)

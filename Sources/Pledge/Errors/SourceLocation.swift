@@ -27,6 +27,12 @@ extension PromiseDiagnostics {
       self.line = line
     }
 
+    /// Whether the library created the promise, for an operator or a policy.
+    var isInLibrary: Bool {
+      // The comparison ends at the first difference, and so not after the zero.
+      "Pledge/".utf8.enumerated().allSatisfy { fileBytes[$0.offset] == $0.element }
+    }
+
     /// The location as `Module/File.swift:12`.
     public var description: String { "\(fileID):\(line)" }
   }

@@ -130,22 +130,6 @@ extension Thenable {
   }
 }
 
-extension Thenable where Value: Thenable {
-  /// Explains a mistake: the value is a promise, and nothing waits for it.
-  ///
-  /// `body` is called with that promise.
-  @available(
-    *, deprecated,
-    message: "the value is a promise, which is not waited for; use 'then' where it was returned"
-  )
-  public func done(
-    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) throws -> Void
-  ) -> Promise<Void> {
-    mapped(
-      Placed(body))
-  }
-}
-
 extension Promise {
   /// Explains a mistake and can't be called.
   @available(

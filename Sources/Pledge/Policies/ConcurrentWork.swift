@@ -116,17 +116,18 @@ final class ConcurrentWork: Sendable {
   }
 
   @usableFromInline
-  func fail(_ error: any Error) { fail(Rejection(error, origin: nil)) }
+  func fail(_ error: any Error) { fail { Rejection(error, origin: nil) } }
 
-  private func fail(_ rejection: Rejection) {
-    end(cancelling: cancelsRest) { result.reject(rejection) }
+  /// Rejects the result, unless the work is over: then, no rejection is made, which would be reported.
+  private func fail(_ rejection: () -> Rejection) {
+    end(cancelling: cancelsRest) { result.reject(rejection()) }
   }
 
   /// Receives the result of a promise that has settled.
   private func receive(from cell: Cell, index: Int) {
     if let rejection = cell.rejection {
       rejection.markHandled()
-      return rejection.isAbandonment ? abandon() : fail(rejection.passedOn())
+      return rejection.isAbandonment ? abandon() : fail(rejection.passedOn)
     }
     let room: Resolver<Void>? = state.withLock { state in
       keep(cell, index)

@@ -91,8 +91,9 @@ public final class Limiter: Sendable {
   /// The limit grows while the operations that run at the same time don't slow each other down, and
   /// shrinks when they do, so that a service gets as much work as it can do, and the excess is
   /// rejected early instead of waiting in the service. The limit changes after each 100 operations
-  /// or more. In every twentieth such group, or sooner, only half as many operations run, to measure
-  /// the latency without contention. Use one limiter for operations of one kind.
+  /// or more. At first, and in every twentieth such group, or sooner, only half as many operations run,
+  /// to measure the latency without contention; the others wait. Use one limiter for operations of one
+  /// kind.
   ///
   /// - Parameters:
   ///   - range: The limits that are possible, from 1 to 1,000,000; bounds beyond these count as

@@ -46,9 +46,10 @@ struct LimiterQueue {
 
   var isIdle: Bool { running == 0 && waiting.count == 0 && !isPaused }
 
-  private var hasRoom: Bool {
-    running < adaptive?.limit ?? fixedLimit && !isPaused && startsLeft != 0
-  }
+  /// The number of operations that can run now.
+  private var runnable: Int { adaptive?.limit ?? fixedLimit }
+
+  private var hasRoom: Bool { running < runnable && !isPaused && startsLeft != 0 }
 
   /// Starts an operation that hasn't waited; returns false if there is no room.
   mutating func enter() -> Bool {
@@ -68,7 +69,8 @@ struct LimiterQueue {
   mutating func submit(_ waiter: LimiterWaiter) -> Submission {
     if let error = invalidity { return .rejected(error) }
     if enter() { return .started }
-    if let capacity, waiting.count >= capacity {
+    // While an adaptive limiter measures with half as many, the others wait: the limit is the same.
+    if let capacity, waiting.count - (limit - runnable) >= capacity {
       return .rejected(Limiter.QueueFullError(capacity: capacity))
     }
     waiter.number = nextNumber

@@ -13,8 +13,10 @@ extension Promise {
   /// be acquired, the returned promise is rejected with that error, and neither `body` nor
   /// `release` runs.
   ///
-  /// **Cancellation.** Cancelling the returned promise before the resource is acquired rejects it
-  /// immediately. It doesn't cancel `acquisition`, which may be about to succeed; a resource that
+  /// **Cancellation.** Cancelling the returned promise while `body` uses the resource cancels the
+  /// promise of `body`. If that leaves work, such as a task that hasn't ended yet, `release` runs when
+  /// the work has ended, and the returned promise doesn't wait for it. Cancelling it before the
+  /// resource is acquired rejects it immediately. It doesn't cancel `acquisition`, which may be about to succeed; a resource that
   /// is acquired later is released immediately, and `body` doesn't run.
   ///
   /// **Execution.** `body` and `release` each run in the isolation in which they were written.
@@ -36,9 +38,8 @@ extension Promise {
     }
     return use(
       gate, release: give,
-      // Part of the chain, so that the result settles after `release` even if it's cancelled.
       afterwards: { use, resource in
-        .onEnd(of: use, target: release.target) { try? release.closure(resource) }
+        use.releasing(at: release.target) { try? release.closure(resource) }
       },
       Placed(body).kept())
   }
@@ -96,6 +97,27 @@ extension Promise {
           })
       },
       .inPlace { resource in body.settling(end.run { try await body(resource) }) })
+  }
+
+  /// Returns a promise with the same result; `release` is called before it settles or, if cancellation
+  /// has left work, when that has ended.
+  private func releasing(
+    at target: HandlerTarget, _ release: @escaping @Sendable () -> Void
+  ) -> Promise {
+    Promise(
+      cell: cell.derive(
+        Value.self, .end, on: target, body: ErasedClosure(release)
+      ) { handler, source in
+        let release = handler.takeBody(as: (@Sendable () -> Void).self)
+        guard let rejection = source.rejection, !rejection.remainingWork.isEmpty else {
+          release()
+          handler.copyResult(of: source, as: Value.self)
+          return
+        }
+        let released = rejection.remainingWork.ended().promise.mapped(
+          Placed<@Sendable (()) throws -> Void>({ _ in release() }, at: handler.place))
+        handler.fail(rejection.naming(.promise(released.cell)))
+      })
   }
 
   /// Uses the resource of `gate`, which has no other consumer.

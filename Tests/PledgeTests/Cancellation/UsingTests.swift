@@ -43,6 +43,30 @@ private struct Refused: Error {}
     #expect(log.events == ["release file"])
   }
 
+  @Test func using_cancelledWhileATaskUsesIt_releasesWhenTheTaskHasEnded() async {
+    let (entered, enter) = Promise<Void>.withResolvers()
+    let (gate, open) = Promise<Void>.withResolvers()
+    let scope = PromiseScope()
+    let promise = Promise.using(
+      Promise.value("file"), release: { [log] in log.record("release \($0)") }
+    ) { [log] _ in
+      Promise {
+        enter.fulfill()
+        await Task.detached { _ = await gate.result }.value
+        log.record("used")
+        return 1
+      }
+    }.bound(to: scope)
+    _ = await entered.result
+    let end = scope.close()
+    await #expect(throws: CancellationError.self) { try await promise.value }
+    #expect(log.events == [])
+    #expect(end.isPending)
+    open.fulfill()
+    await end.value
+    #expect(log.events == ["used", "release file"])
+  }
+
   @Test func using_cancelledWhileAcquiring_neverStartsTheBody() async {
     let (acquisition, resolver) = Promise<String>.withResolvers()
     resolver.onCancel { [log] in log.record("stop acquiring") }

@@ -41,6 +41,33 @@ import Testing
     #expect(DiagnosticsLog.reports(of: error).isEmpty)
   }
 
+  @Test(arguments: [false, true])
+  func errorAfterTheFirst_isNotReported_byABoundedAll(cancelsRest: Bool) {
+    DiagnosticsLog.install()
+    let code = cancelsRest ? 9330 : 9340
+    let pairs = (0..<3).map { _ in Promise<Int>.withResolvers() }
+    Promise.all(on: .immediate, 0..<3, concurrently: 3, cancellingRest: cancelsRest) {
+      pairs[$0].promise
+    }.ignoreErrors()
+    for (index, pair) in pairs.enumerated() { pair.resolver.reject(Boom(code: code + index)) }
+    for index in pairs.indices {
+      #expect(DiagnosticsLog.reports(of: Boom(code: code + index)).isEmpty)
+    }
+  }
+
+  /// The loop takes another element, whose closure throws, while the first error is delivered.
+  @Test func errorOfAClosure_isNotReported_afterTheFirst() {
+    DiagnosticsLog.install()
+    let (first, resolver) = Promise<Int>.withResolvers()
+    Promise.all(on: .immediate, 0..<2, concurrently: 2) { index in
+      if index == 0 { return first }
+      resolver.reject(Boom(code: 9350))
+      throw Boom(code: 9351)
+    }.ignoreErrors()
+    #expect(DiagnosticsLog.reports(of: Boom(code: 9350)).isEmpty)
+    #expect(DiagnosticsLog.reports(of: Boom(code: 9351)).isEmpty)
+  }
+
   private func share(
     _ error: Boom, _ isSettledFirst: Bool, _ combine: ([Promise<Int>]) -> Void
   ) {
