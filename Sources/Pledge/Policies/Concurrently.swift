@@ -19,7 +19,7 @@ extension Promise {
     concurrently(elements, limit, cancellingRest, Placed(transform))
   }
 
-  /// The same as the form without `on:`, with `transform` on `executor`.
+  /// The same as the form without `on:`, but `transform` runs on `executor`.
   @inlinable @_disfavoredOverload
   public static func all<S: Sequence & Sendable, T: Sendable>(
     on executor: some PromiseExecutor, _ elements: S, concurrently limit: Int,
@@ -29,7 +29,8 @@ extension Promise {
     concurrently(elements, limit, cancellingRest, Placed(transform, on: executor))
   }
 
-  /// The same as the form for promises, for guarantees and promises of other modules.
+  /// See the form for promises; this one calls a closure that returns guarantees, or promises of other
+  /// modules.
   @inlinable @_disfavoredOverload
   public static func all<S: Sequence & Sendable, T: Thenable>(
     _ elements: S, concurrently limit: Int, cancellingRest: Bool = false,
@@ -105,7 +106,8 @@ extension Promise {
     return result
   }
 
-  /// The same as the form for promises, for guarantees and promises of other modules.
+  /// See the form for promises; this one calls a closure that returns guarantees, or promises of other
+  /// modules.
   @_disfavoredOverload
   public static func all<S: AsyncSequence & Sendable, T: Thenable>(
     _ elements: S, concurrently limit: Int, cancellingRest: Bool = false,

@@ -133,7 +133,7 @@ public struct ResiliencePipeline: Sendable, CustomStringConvertible {
 
   /// Runs an asynchronous `operation` under all policies, and returns its value.
   ///
-  /// **Errors.** As for ``run(fileID:line:_:)``.
+  /// **Errors.** As for the form with promises.
   ///
   /// **Cancellation.** Cancelling the calling task cancels the operation. During the delay of a
   /// retry, and while the operation waits for a limiter, this call throws `CancellationError`
