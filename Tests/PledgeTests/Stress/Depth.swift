@@ -43,7 +43,7 @@ import Testing
   /// Returns a promise at the end of a long chain.
   private func chain(from promise: Promise<Int>, by link: Link) -> Promise<Int> {
     // Each combinator is several links.
-    let isCombinator = [.race, .any, .all, .variadicAll, .allSettled].contains(link)
+    let isCombinator = [.race, .any, .all, .variadicAll, .allSettled, .resolveWith].contains(link)
     return (0..<(isCombinator ? links / 10 : links)).reduce(promise) { last, _ in
       extend(last, by: link)
     }
