@@ -32,10 +32,36 @@ import Testing
     #expect(!resolver.fulfill(1))
   }
 
+  @Test func timeout_stillTimesOut() async throws {
+    let clock = TestClock()
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    let before = promise.timeout(after: .seconds(1), clock: clock)
+    resolver.abandon()
+    let after = promise.timeout(after: .seconds(1), clock: clock)
+    await clock.sleepers(reach: 2)
+    await clock.advance(by: .seconds(1))
+    try await expectRejection(of: before, with: TimeoutError.self)
+    try await expectRejection(of: after, with: TimeoutError.self)
+  }
+
   @Test func wait_throws() throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
     resolver.abandon()
     func wait() throws -> Int { try promise.wait() }
     #expect(throws: BrokenPromiseError.self) { try wait() }
+  }
+
+  @Test func combinators_areAbandonedInTurn_orSettleFromTheOthers() async throws {
+    let (abandoned, resolver) = Promise<Int>.withResolvers()
+    let (other, otherResolver) = Promise<Int>.withResolvers()
+    let all = Promise<[Int]>.all([abandoned, other])
+    let failing = Promise<[Int]>.all([abandoned, .rejected(Boom())])
+    let race = Promise.race([abandoned, other])
+    let any = Promise.any([abandoned, .rejected(Boom())])
+    resolver.abandon()
+    otherResolver.fulfill(2)
+    #expect(all.isPending && any.isPending)
+    #expect(race.state == "fulfilled: 2")
+    try await expectRejection(of: failing, with: Boom())
   }
 }

@@ -117,27 +117,4 @@ import Testing
     next = nil
     try await lifetimes.expectNoneAlive()
   }
-
-  @Test func afterATimeout_andBeforeOne() async throws {
-    let clock = TestClock()
-    let (never, neverResolver) = Promise<LifetimeTracker.Token>.withResolvers()
-    let (stop, stopResolver) = Promise<Void>.withResolvers()
-    neverResolver.onCancel { stopResolver.fulfill() }
-    let late = never.map(on: .immediate) { [t = lifetimes.track("late")] value in (t, value) }
-      .map(on: .immediate) { $0.0 }.timeout(after: .seconds(1), clock: clock)
-    await clock.sleepers(reach: 1)
-    await clock.advance(by: .seconds(1))
-    try await expectRejection(of: late, with: TimeoutError.self)
-    // The clock's thread may still be using it.
-    try await stop.value
-    do {
-      let (promise, resolver) = Promise<LifetimeTracker.Token>.withResolvers()
-      let inTime = promise.timeout(after: .seconds(1), clock: clock)
-      await clock.sleepers(reach: 1)
-      resolver.fulfill(lifetimes.track("in time"))
-      _ = try await inTime.value
-      await clock.sleepers(reach: 0)
-    }
-    try await lifetimes.expectNoneAlive()
-  }
 }
