@@ -12,6 +12,8 @@ import Foundation
 //     let user = User()
 //     -->
 //
+// Its lines must not begin with `@`, which DocC takes for a directive.
+//
 // After the word `example`, a comma and an option can follow: `continued`, if the example continues
 // the one before it; `in a function`, if its declarations have names that others have, too;
 // `on the main actor`; or `elsewhere`, if a program in Examples or an article's test compiles it.
