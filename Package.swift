@@ -137,7 +137,13 @@ let package = Package(
         product("ServiceLifecycleTestKit", "swift-service-lifecycle", "ServiceLifecycle"),
       ] + integrationModules + nio,
       // The examples of the documents must compile for users.
-      packageAccess: false),
+      packageAccess: false, plugins: ["CompileExamples"]),
+    // Adds the examples of the documents to the target above.
+    .plugin(
+      name: "CompileExamples", capability: .buildTool(), dependencies: ["extract-examples"],
+      path: "Documentation/Examples", exclude: ["main.swift"]),
+    .executableTarget(
+      name: "extract-examples", path: "Documentation/Examples", exclude: ["plugin.swift"]),
   ]
     + integrations.map { name, dependencies in
       .target(

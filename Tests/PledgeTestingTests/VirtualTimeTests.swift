@@ -53,35 +53,6 @@ private actor Counter {
 private let policy = RetryPolicy.exponential(attempts: 5, from: .seconds(1))
 
 private let programs: [String: Program] = [
-  "delay and timeout": Program(expected: "1") { clock in
-    let promise = Promise.value(1).delay(.seconds(1), clock: clock).map { $0 }
-      .timeout(after: .seconds(60), clock: clock)
-    await clock.advance(by: .seconds(100))
-    return await text(promise)
-  },
-  "retry": Program(expected: "[0, 1, 3, 7, 15] Boom") { clock in
-    let times = Recorder<Int>()
-    let promise = Promise.retry(policy, clock: clock) {
-      Promise<Int> {
-        times.record(seconds(clock))
-        throw Boom()
-      }
-    }
-    await clock.advance(by: .seconds(100))
-    return "\(times.events) \(await text(promise))"
-  },
-  "retry that succeeds": Program(expected: "[0, 1, 3] 3") { clock in
-    let times = Recorder<Int>()
-    let promise = Promise.retry(policy, clock: clock) {
-      Promise.value(()).map {
-        times.record(seconds(clock))
-        if times.count < 3 { throw Boom() }
-        return times.count
-      }
-    }
-    await clock.advance(by: .seconds(100))
-    return "\(times.events) \(await text(promise))"
-  },
   "retry of tasks": Program(expected: "[0, 1, 3, 7, 15] Boom") { clock in
     let times = Recorder<Int>()
     let promise = Promise.retry(policy, clock: clock) { () async throws -> Int in
@@ -100,26 +71,6 @@ private let programs: [String: Program] = [
     }
     await clock.advance(by: .seconds(100))
     return "\(times.events) \(await text(promise))"
-  },
-  "polling": Program(expected: "10 at 9") { clock in
-    let counter = Counter()
-    @Sendable func poll() -> Promise<Int> {
-      Promise { await counter.raise() }.then { count in
-        count == 10 ? .value(count) : Promise.after(.seconds(1), clock: clock).then { poll() }
-      }
-    }
-    let promise = poll().map { "\($0) at \(seconds(clock))" }
-    await clock.advance(by: .seconds(100))
-    return await text(promise)
-  },
-  "polling in a task": Program(expected: "10 at 9") { clock in
-    let counter = Counter()
-    let promise = Promise {
-      while await counter.raise() < 10 { try await clock.sleep(for: .seconds(1)) }
-      return "\(await counter.count) at \(seconds(clock))"
-    }
-    await clock.advance(by: .seconds(100))
-    return await text(promise)
   },
   "debounce": Program(expected: "[\"abc at 3\"]") { clock in
     let searches = Recorder<String>()
@@ -173,23 +124,6 @@ private let programs: [String: Program] = [
     await clock.advance(by: .seconds(100))
     return await text(promise)
   },
-  "all of many": Program(expected: "5050") { clock in
-    let promises = (1...100).map { number in
-      Promise.value(number).map { $0 }.delay(.seconds(number % 7), clock: clock).map { $0 }
-        .timeout(after: .seconds(8), clock: clock)
-    }
-    let sum = Promise.all(promises).map { $0.reduce(0, +) }
-    await clock.advance(by: .seconds(100))
-    return await text(sum)
-  },
-  "race": Program(expected: "fast") { clock in
-    let slow = Promise.after(.seconds(2), clock: clock).map { "slow" }
-    let fast = Promise.after(.seconds(1), clock: clock).map { "f" }.map { $0 + "a" }
-      .then { text in Promise { text + "st" } }
-    let promise = Promise.race([slow, fast])
-    await clock.advance(by: .seconds(100))
-    return await text(promise)
-  },
   "await in a task": Program(expected: "6") { clock in
     let task = Promise {
       var sum = 0
@@ -218,15 +152,6 @@ private let programs: [String: Program] = [
     let limited = promise.timeout(after: .milliseconds(1), clock: clock)
     await clock.advance(by: .seconds(100))
     return await text(limited)
-  },
-  "chain of delays": Program(expected: "[1, 2, 3, 4, 5]") { clock in
-    let times = Recorder<Int>()
-    var promise = Promise.value(())
-    for _ in 1...5 {
-      promise = promise.delay(.seconds(1), clock: clock).map { times.record(seconds(clock)) }
-    }
-    await clock.advance(by: .seconds(5))
-    return "\(times.events)"
   },
   "task group": Program(expected: "[1, 2, 3, 4]") { clock in
     let counter = Counter()

@@ -1,22 +1,18 @@
 import ArgumentParser
 import Foundation
 
-/// Checks the parts of this program that count and compare.
+/// Checks that names match, and the comparison that decides `check-costs`.
 ///
 /// A test target would require another debug build of all libraries that are measured.
 struct SelfTest: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Check the program itself: numbers, tables, goals, baseline.")
+    abstract: "Check the program itself: the names of workloads, and the comparison of costs.")
 
   func run() throws {
     var test = Checker()
-    test.numbers()
     #if Peers
       test.registry()
-      test.goals()
-      test.report()
     #endif
-    test.events()
     test.costTable()
     test.comparison()
     if test.failures.isEmpty { return print("\(test.passed) checks passed") }
@@ -39,24 +35,6 @@ private struct Checker {
 }
 
 extension Checker {
-  mutating func numbers() {
-    expect(short(0), is: "0")
-    expect(short(0.126), is: "0.13")
-    expect(short(1.5), is: "1.5")
-    expect(short(2.00), is: "2")
-    expect(short(12.34), is: "12.3")
-    expect(short(1234.5), is: "1235")
-    expect(grouped(999), is: "999")
-    expect(grouped(1_000), is: "1,000")
-    expect(grouped(10_000_000), is: "10,000,000")
-    expect(bytes(100), is: "100 B")
-    expect(bytes(1536), is: "1.5 KiB")
-    expect(bytes(3 * 1_073_741_824), is: "3 GiB")
-    expect(median([]), is: nil)
-    expect(median([3, 1, 2]), is: 2)
-    expect(median([4, 1, 2, 3]), is: 2.5)
-  }
-
   /// Names are strings, so this checks that they match.
   mutating func registry() {
     let registry = Registry.everything()
@@ -84,14 +62,6 @@ extension Checker {
       expect(
         registry[path.workload, HotPath.library] != nil, "a hot path names \(path.workload)")
     }
-  }
-
-  mutating func events() {
-    let event = Event("bench\ttime\tNIO loop\t12.5")
-    expect(event?.name, is: "time")
-    expect(event?.library, is: "NIO loop")
-    expect(event?.value, is: 12.5)
-    expect(Event("some other output") == nil, "took a foreign line for an event")
   }
 
   mutating func costTable() {
@@ -143,48 +113,5 @@ extension Checker {
         Cost(workload: "chain", unit: "link", quantity: .instructions, value: instructions),
         Cost(workload: "chain", unit: "link", quantity: .allocations, value: allocations),
       ])
-  }
-
-  mutating func goals() {
-    func outcomes(_ pledge: Double, failure: String? = nil) -> [Goal.Outcome] {
-      let report = Self.report(pledge: pledge, failure: failure)
-      return Goal.all.filter { $0.workload == "inline-chain" && $0.library == Goal.library }
-        .map { $0.outcome(in: report) }
-    }
-    // Closures take 100 ns and NIO 400 ns, so the goals are 250 ns, 200 ns, and two allocations.
-    expect(outcomes(150), is: [.met(1.5), .met(0.375), .met(1)])
-    expect(outcomes(240), is: [.met(2.4), .missed(0.6), .met(1)])
-    expect(outcomes(1, failure: "crash").first, is: .missed(.infinity))
-    let others = Goal.all.filter { $0.workload != "inline-chain" }
-    let report = Self.report(pledge: 150)
-    expect(
-      others.allSatisfy { $0.outcome(in: report) == .unknown }, "judged what was not measured")
-  }
-
-  mutating func report() {
-    let text = Self.report(pledge: 240).markdown(
-      arguments: ["--filter", "a b"], rounds: 3)
-    for part in [
-      "bench --filter 'a b'", "- **inline-chain**, per link",
-      "| inline-chain | 10,000 | Closures: 100 ns | 2.4 × | 1 × | 4 × | 0.6 | 1 | 40 | 1 MiB |",
-      "| 2.4 | met |", "| 0.6 | **missed** |",
-    ] {
-      expect(text.contains(part), "the report lacks '\(part)'")
-    }
-  }
-
-  /// Returns a run of one workload with known times.
-  private static func report(pledge: Double, failure: String? = nil) -> Report {
-    let registry = Registry.everything()
-    let libraries = ["Pledge", "Closures", "NIO embedded"]
-    let times = [pledge, 100, 400]
-    let cells = libraries.compactMap { registry["inline-chain", $0] }
-    let results = zip(cells, times).map { cell, time in
-      CellResult(
-        workload: cell.workload, library: cell.library, size: 10_000, nanoseconds: time,
-        allocations: 1, bytes: 40, peakBytes: 1 << 20,
-        failure: cell.library == "Pledge" ? failure : nil)
-    }
-    return Report(results: results, cells: cells, idlePeak: 1 << 20)
   }
 }

@@ -6,7 +6,6 @@ open class DispatchObject {
   public func activate() {}
   public func resume() {}
   public func suspend() {}
-  public func setTarget(queue: DispatchQueue?) {}
 }
 
 public struct DispatchQoS: Equatable, Sendable {
@@ -25,12 +24,7 @@ public struct DispatchQoS: Equatable, Sendable {
 public struct DispatchWorkItemFlags: OptionSet, RawRepresentable, Sendable {
   public let rawValue: UInt
   public init(rawValue: UInt) { self.rawValue = rawValue }
-  public static let barrier = DispatchWorkItemFlags(rawValue: 1)
   public static let detached = DispatchWorkItemFlags(rawValue: 2)
-  public static let assignCurrentContext = DispatchWorkItemFlags(rawValue: 4)
-  public static let noQoS = DispatchWorkItemFlags(rawValue: 8)
-  public static let inheritQoS = DispatchWorkItemFlags(rawValue: 16)
-  public static let enforceQoS = DispatchWorkItemFlags(rawValue: 32)
 }
 
 public class DispatchWorkItem: @unchecked Sendable {
@@ -62,7 +56,6 @@ open class DispatchQueue: DispatchObject, @unchecked Sendable {
     public let rawValue: UInt64
     public init(rawValue: UInt64) { self.rawValue = rawValue }
     public static let concurrent = Attributes(rawValue: 2)
-    public static let initiallyInactive = Attributes(rawValue: 4)
   }
   public enum AutoreleaseFrequency: Sendable { case inherit, workItem, never }
 
@@ -113,7 +106,6 @@ public struct DispatchTime: Comparable, Sendable {
   public init(uptimeNanoseconds: UInt64) { rawValue = uptimeNanoseconds }
   public var uptimeNanoseconds: UInt64 { rawValue }
   public static func now() -> DispatchTime { fatalError() }
-  public static var distantFuture: DispatchTime { fatalError() }
   public static func < (a: DispatchTime, b: DispatchTime) -> Bool { a.rawValue < b.rawValue }
 }
 
@@ -162,8 +154,6 @@ extension DispatchSourceProtocol {
 }
 
 public protocol DispatchSourceTimer: DispatchSourceProtocol {}
-public protocol DispatchSourceRead: DispatchSourceProtocol {}
-public protocol DispatchSourceWrite: DispatchSourceProtocol {}
 
 extension DispatchSourceTimer {
   public func schedule(
@@ -180,17 +170,10 @@ public class DispatchSource: DispatchObject {
   public struct TimerFlags: OptionSet, Sendable {
     public let rawValue: UInt
     public init(rawValue: UInt) { self.rawValue = rawValue }
-    public static let strict = TimerFlags(rawValue: 1)
   }
   public class func makeTimerSource(
     flags: TimerFlags = [], queue: DispatchQueue? = nil
   ) -> any DispatchSourceTimer { fatalError() }
-  public class func makeReadSource(
-    fileDescriptor: Int32, queue: DispatchQueue? = nil
-  ) -> any DispatchSourceRead { fatalError() }
-  public class func makeWriteSource(
-    fileDescriptor: Int32, queue: DispatchQueue? = nil
-  ) -> any DispatchSourceWrite { fatalError() }
 }
 
 public enum DispatchPredicate {

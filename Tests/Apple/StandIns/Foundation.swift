@@ -6,7 +6,6 @@
 @_exported import Dispatch
 
 public typealias TimeInterval = Double
-public typealias Selector = String
 
 public protocol NSObjectProtocol: AnyObject {}
 open class NSObject: NSObjectProtocol, Hashable {
@@ -23,7 +22,6 @@ open class NSObject: NSObjectProtocol, Hashable {
 }
 public struct NSKeyValueChangeKey: Hashable, Sendable {
   public static let newKey = NSKeyValueChangeKey()
-  public static let oldKey = NSKeyValueChangeKey()
 }
 public struct NSKeyValueObservingOptions: OptionSet, Sendable {
   public let rawValue: UInt
@@ -102,9 +100,7 @@ public struct Date: Hashable, Comparable, Sendable, Codable {
   public init(timeIntervalSince1970: TimeInterval) {}
   public var timeIntervalSinceNow: TimeInterval { 0 }
   public var timeIntervalSince1970: TimeInterval { 0 }
-  public static var distantFuture: Date { Date() }
   public func timeIntervalSince(_ date: Date) -> TimeInterval { 0 }
-  public func addingTimeInterval(_ interval: TimeInterval) -> Date { self }
   public static func < (a: Date, b: Date) -> Bool { false }
   @available(macOS 12, iOS 15, tvOS 15, watchOS 8, *)
   public static var now: Date { Date() }
@@ -127,8 +123,6 @@ public struct URL: Hashable, Sendable, Codable {
   public func withUnsafeFileSystemRepresentation<R>(
     _ body: (UnsafePointer<Int8>?) throws -> R
   ) rethrows -> R { try body(nil) }
-  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-  public func appending(path: String) -> URL { self }
 }
 
 public struct UUID: Hashable, Sendable {
@@ -164,7 +158,6 @@ extension String {
     public let rawValue: UInt
     public init(rawValue: UInt) { self.rawValue = rawValue }
     public static let utf8 = Encoding(rawValue: 4)
-    public static let isoLatin1 = Encoding(rawValue: 5)
   }
   public init?<S: Sequence>(bytes: S, encoding: Encoding) where S.Element == UInt8 { return nil }
   public init?(data: Data, encoding: Encoding) { return nil }
@@ -174,7 +167,6 @@ extension StringProtocol {
   public func data(using encoding: String.Encoding) -> Data? { nil }
   public func trimmingCharacters(in set: CharacterSet) -> String { "" }
   public func components(separatedBy separator: String) -> [String] { [] }
-  public func replacingOccurrences(of text: String, with other: String) -> String { "" }
   public func caseInsensitiveCompare<Other: StringProtocol>(_ other: Other) -> ComparisonResult {
     .orderedSame
   }
@@ -182,7 +174,6 @@ extension StringProtocol {
 }
 public struct CharacterSet: Sendable {
   public static let whitespaces = CharacterSet()
-  public static let whitespacesAndNewlines = CharacterSet()
 }
 
 open class JSONDecoder: @unchecked Sendable {
@@ -190,23 +181,13 @@ open class JSONDecoder: @unchecked Sendable {
   open func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T { fatalError() }
 }
 open class JSONEncoder: @unchecked Sendable {
-  public struct OutputFormatting: OptionSet, Sendable {
-    public let rawValue: UInt
-    public init(rawValue: UInt) { self.rawValue = rawValue }
-    public static let prettyPrinted = OutputFormatting(rawValue: 1)
-    public static let sortedKeys = OutputFormatting(rawValue: 2)
-    public static let withoutEscapingSlashes = OutputFormatting(rawValue: 8)
-  }
   public init() {}
-  public var outputFormatting: OutputFormatting = []
   open func encode<T: Encodable>(_ value: T) throws -> Data { fatalError() }
 }
 open class JSONSerialization: NSObject {
   public struct ReadingOptions: OptionSet, Sendable {
     public let rawValue: UInt
     public init(rawValue: UInt) { self.rawValue = rawValue }
-    public static let mutableContainers = ReadingOptions(rawValue: 1)
-    public static let allowFragments = ReadingOptions(rawValue: 4)
   }
   public class func jsonObject(with data: Data, options: ReadingOptions = []) throws -> Any {
     fatalError()
@@ -222,13 +203,9 @@ open class NSError: NSObject, Error, @unchecked Sendable {
   public var userInfo: [String: Any] { [:] }
   public var localizedDescription: String { "" }
 }
-public let NSLocalizedDescriptionKey = ""
 public let NSFilePathErrorKey = ""
 public let NSURLErrorDomain = ""
 public let NSURLErrorFailingURLErrorKey = ""
-public let NSURLErrorCancelled = -999
-public let NSCocoaErrorDomain = ""
-public let NSUserCancelledError = 3072
 
 public protocol LocalizedError: Error {
   var errorDescription: String? { get }
@@ -265,7 +242,6 @@ public struct URLError: Error, Hashable, Sendable {
   public init(_nsError error: NSError) { code = .unknown }
   public let code: Code
   public var userInfo: [String: Any] { [:] }
-  public var failingURL: URL? { nil }
   public static func == (a: URLError, b: URLError) -> Bool { a.code == b.code }
   public func hash(into hasher: inout Hasher) {}
 }
@@ -334,14 +310,12 @@ public struct URLRequest: Hashable, Sendable {
   public var url: URL?
   public var httpMethod: String?
   public var httpBody: Data?
-  public var allHTTPHeaderFields: [String: String]?
   public func value(forHTTPHeaderField field: String) -> String? { nil }
   public mutating func setValue(_ value: String?, forHTTPHeaderField field: String) {}
 }
 open class URLResponse: NSObject, @unchecked Sendable {
   public var expectedContentLength: Int64 { 0 }
   public var textEncodingName: String? { nil }
-  public var mimeType: String? { nil }
   public var url: URL? { nil }
 }
 open class HTTPURLResponse: URLResponse, @unchecked Sendable {
@@ -353,32 +327,18 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
 open class URLAuthenticationChallenge: NSObject, @unchecked Sendable {
   public var proposedCredential: URLCredential? { nil }
   public var previousFailureCount: Int { 0 }
-  public var failureResponse: URLResponse? { nil }
 }
 open class URLCache: NSObject, @unchecked Sendable {}
 open class URLCredential: NSObject, @unchecked Sendable {
-  public var hasPassword: Bool { false }
 }
 
 open class URLSessionConfiguration: NSObject, @unchecked Sendable {
   public class var `default`: URLSessionConfiguration { fatalError() }
-  public class var ephemeral: URLSessionConfiguration { fatalError() }
-  public var urlCache: URLCache? {
-    get { nil }
-    set {}
-  }
+  public var urlCache: URLCache?
 }
 open class OperationQueue: NSObject, @unchecked Sendable {
   public class var main: OperationQueue { fatalError() }
   public func addOperation(_ block: @escaping @Sendable () -> Void) {}
-  public var maxConcurrentOperationCount: Int {
-    get { 0 }
-    set {}
-  }
-  public var underlyingQueue: DispatchQueue? {
-    get { nil }
-    set {}
-  }
 }
 
 open class URLSession: NSObject, @unchecked Sendable {
@@ -396,7 +356,6 @@ open class URLSession: NSObject, @unchecked Sendable {
   public var delegate: (any URLSessionDelegate)? { nil }
   public var delegateQueue: OperationQueue { fatalError() }
   public func finishTasksAndInvalidate() {}
-  public func invalidateAndCancel() {}
   public func dataTask(with request: URLRequest) -> URLSessionDataTask { fatalError() }
   public func dataTask(with url: URL) -> URLSessionDataTask { fatalError() }
   public func downloadTask(with request: URLRequest) -> URLSessionDownloadTask { fatalError() }
@@ -425,19 +384,12 @@ open class URLSession: NSObject, @unchecked Sendable {
 }
 open class URLSessionTask: NSObject, @unchecked Sendable {
   public var taskIdentifier: Int { 0 }
-  public var originalRequest: URLRequest? { nil }
-  public var currentRequest: URLRequest? { nil }
   public var response: URLResponse? { nil }
   public var error: (any Error)? { nil }
-  public var countOfBytesReceived: Int64 { 0 }
-  public var countOfBytesExpectedToReceive: Int64 { 0 }
   @available(macOS 10.13, iOS 11, tvOS 11, watchOS 4, *)
   public var progress: Progress { fatalError() }
   @available(macOS 12, iOS 15, tvOS 15, watchOS 8, *)
-  public var delegate: (any URLSessionTaskDelegate)? {
-    get { nil }
-    set {}
-  }
+  public var delegate: (any URLSessionTaskDelegate)?
   public func cancel() {}
   public func resume() {}
   public func suspend() {}
@@ -504,23 +456,17 @@ open class FileHandle: NSObject, @unchecked Sendable {
   public init(fileDescriptor: Int32, closeOnDealloc: Bool) {}
   public convenience init(forWritingTo url: URL) throws { self.init(fileDescriptor: 0) }
   public convenience init(forReadingFrom url: URL) throws { self.init(fileDescriptor: 0) }
-  public class var nullDevice: FileHandle { fatalError() }
   public class var standardError: FileHandle { fatalError() }
   public var fileDescriptor: Int32 { 0 }
-  public var availableData: Data { Data() }
-  public func closeFile() {}
   public func readDataToEndOfFile() -> Data { Data() }
   public func write(_ data: Data) {}
   @available(macOS 10.15, iOS 13, tvOS 13, watchOS 6, *)
   public func close() throws {}
   @available(macOS 10.15.4, iOS 13.4, tvOS 13.4, watchOS 6.2, *)
-  public func readToEnd() throws -> Data? { nil }
-  @available(macOS 10.15.4, iOS 13.4, tvOS 13.4, watchOS 6.2, *)
   public func write<T: Sequence>(contentsOf data: T) throws where T.Element == UInt8 {}
 }
 open class Pipe: NSObject, @unchecked Sendable {
   public var fileHandleForReading: FileHandle { fatalError() }
-  public var fileHandleForWriting: FileHandle { fatalError() }
 }
 public struct ObjCBool: ExpressibleByBooleanLiteral, Sendable {
   public init(booleanLiteral value: Bool) {}
@@ -536,7 +482,6 @@ public struct FileAttributeType: Hashable, Sendable {
 }
 open class FileManager: NSObject, @unchecked Sendable {
   public class var `default`: FileManager { fatalError() }
-  public var temporaryDirectory: URL { fatalError() }
   public func fileExists(atPath path: String) -> Bool { false }
   public func fileExists(
     atPath path: String, isDirectory: UnsafeMutablePointer<ObjCBool>?
@@ -546,59 +491,27 @@ open class FileManager: NSObject, @unchecked Sendable {
   public func setAttributes(
     _ attributes: [FileAttributeKey: Any], ofItemAtPath path: String
   ) throws {}
-  public func createFile(atPath path: String, contents: Data?) -> Bool { false }
   public func removeItem(at url: URL) throws {}
   public func moveItem(at url: URL, to other: URL) throws {}
-  public func replaceItemAt(_ url: URL, withItemAt other: URL) throws -> URL? { nil }
 }
 
 #if os(macOS)
   open class Process: NSObject, @unchecked Sendable {
     public enum TerminationReason: Int, Sendable { case exit = 1, uncaughtSignal = 2 }
-    public var executableURL: URL? {
-      get { nil }
-      set {}
-    }
-    public var launchPath: String? {
-      get { nil }
-      set {}
-    }
-    public var arguments: [String]? {
-      get { nil }
-      set {}
-    }
-    public var environment: [String: String]? {
-      get { nil }
-      set {}
-    }
-    public var currentDirectoryURL: URL? {
-      get { nil }
-      set {}
-    }
-    public var standardInput: Any? {
-      get { nil }
-      set {}
-    }
-    public var standardOutput: Any? {
-      get { nil }
-      set {}
-    }
-    public var standardError: Any? {
-      get { nil }
-      set {}
-    }
-    public var terminationHandler: (@Sendable (Process) -> Void)? {
-      get { nil }
-      set {}
-    }
+    public var executableURL: URL?
+    public var arguments: [String]?
+    public var environment: [String: String]?
+    public var currentDirectoryURL: URL?
+    public var standardInput: Any?
+    public var standardOutput: Any?
+    public var standardError: Any?
+    public var terminationHandler: (@Sendable (Process) -> Void)?
     public var terminationStatus: Int32 { 0 }
     public var terminationReason: TerminationReason { .exit }
     public var processIdentifier: Int32 { 0 }
     public var isRunning: Bool { false }
     public func run() throws {}
     public func launch() {}
-    public func terminate() {}
-    public func interrupt() {}
     public func waitUntilExit() {}
   }
 #endif
@@ -608,22 +521,12 @@ open class ProcessInfo: NSObject, @unchecked Sendable {
   public var environment: [String: String] { [:] }
   public var processIdentifier: Int32 { 0 }
   public var arguments: [String] { [] }
-  public var systemUptime: TimeInterval { 0 }
 }
 open class Thread: NSObject, @unchecked Sendable {
   public class var current: Thread { fatalError() }
   public class var isMainThread: Bool { false }
-  public class var callStackSymbols: [String] { [] }
-  public class var callStackReturnAddresses: [Int] { [] }
   public var isMainThread: Bool { false }
-  public var name: String? {
-    get { nil }
-    set {}
-  }
-  public var stackSize: Int {
-    get { 0 }
-    set {}
-  }
+  public var name: String?
   public override init() {}
   public convenience init(block: @escaping @Sendable () -> Void) { self.init() }
   public func start() {}
@@ -633,33 +536,15 @@ open class Thread: NSObject, @unchecked Sendable {
 
 public struct ProgressKind: Hashable, Sendable { public static let file = ProgressKind() }
 open class Progress: NSObject, @unchecked Sendable {
-  public var kind: ProgressKind? {
-    get { nil }
-    set {}
-  }
+  public var kind: ProgressKind?
   public init(totalUnitCount: Int64) {}
-  public var completedUnitCount: Int64 {
-    get { 0 }
-    set {}
-  }
-  public var totalUnitCount: Int64 {
-    get { 0 }
-    set {}
-  }
+  public var completedUnitCount: Int64 = 0
+  public var totalUnitCount: Int64 = 0
   public var fractionCompleted: Double { 0 }
-  public var isCancellable: Bool {
-    get { false }
-    set {}
-  }
-  public var isPausable: Bool {
-    get { false }
-    set {}
-  }
+  public var isCancellable: Bool = false
+  public var isPausable: Bool = false
   public var isCancelled: Bool { false }
-  public var cancellationHandler: (@Sendable () -> Void)? {
-    get { nil }
-    set {}
-  }
+  public var cancellationHandler: (@Sendable () -> Void)?
   public func cancel() {}
   public func addChild(_ child: Progress, withPendingUnitCount count: Int64) {}
 }
@@ -684,7 +569,6 @@ open class NotificationCenter: NSObject, @unchecked Sendable {
 open class RunLoop: NSObject, @unchecked Sendable {
   public struct Mode: Hashable, Sendable {
     public static let `default` = Mode()
-    public static let common = Mode()
   }
   public class var current: RunLoop { fatalError() }
   public class var main: RunLoop { fatalError() }

@@ -63,46 +63,32 @@ import Testing
     return (promises.value, { for start in starts { start.resolver.fulfill(1) } })
   }
 
-  @Test(arguments: Link.allCases, 1...3)
-  func cycleOneOfWhosePromisesIsCancelled_isRejected(link: Link, count: Int) async throws {
-    for cancelled in 0..<count {
-      let (all, start) = cycle(of: count, link)
-      start()
-      for promise in all { #expect(promise.isPending) }
-      all[cancelled].cancel()
-      for promise in all { try await expectCancellation(of: promise) }
-    }
-    try await lifetimes.expectNoneAlive()
+  /// When promises of a cycle are cancelled.
+  enum Moment: CaseIterable {
+    case beforeItIsClosed, whileItIsClosed, afterItIsClosed, byTwoThreads
   }
 
-  @Test(arguments: Link.allCases, 1...3)
-  func cycleThatIsCancelledBeforeItIsClosed_isRejected(link: Link, count: Int) async throws {
-    for cancelled in 0..<count {
-      let (all, start) = cycle(of: count, link)
-      all[cancelled].cancel()
-      start()
-      for promise in all { try await expectCancellation(of: promise) }
-    }
-    try await lifetimes.expectNoneAlive()
-  }
-
-  @Test(arguments: Link.allCases, 1...3)
-  func cycleThatIsCancelledWhileItIsClosed_isRejected(link: Link, count: Int) async throws {
-    for _ in 0..<(isFullRun ? 20_000 : 100) {
-      let (all, start) = cycle(of: count, link)
-      await collide({ start() }, { all[0].cancel() })
-      for promise in all { try await expectCancellation(of: promise) }
-    }
-    try await lifetimes.expectNoneAlive()
-  }
-
-  @Test(arguments: Link.allCases, 1...3)
-  func cycleThatTwoThreadsCancel_isRejected(link: Link, count: Int) async throws {
-    for _ in 0..<(isFullRun ? 20_000 : 100) {
-      let (all, start) = cycle(of: count, link)
-      start()
-      await collide({ all[0].cancel() }, { all[count - 1].cancel() })
-      for promise in all { try await expectCancellation(of: promise) }
+  @Test(arguments: Link.allCases, Moment.allCases)
+  func cycleThatIsCancelled_isRejected(link: Link, moment: Moment) async throws {
+    let isRace = moment == .whileItIsClosed || moment == .byTwoThreads
+    for count in 1...3 {
+      for round in 0..<(isRace ? isFullRun ? 20_000 : 100 : count) {
+        let (all, start) = cycle(of: count, link)
+        switch moment {
+        case .beforeItIsClosed:
+          all[round].cancel()
+          start()
+        case .whileItIsClosed: await collide({ start() }, { all[0].cancel() })
+        case .afterItIsClosed:
+          start()
+          for promise in all { #expect(promise.isPending) }
+          all[round].cancel()
+        case .byTwoThreads:
+          start()
+          await collide({ all[0].cancel() }, { all[count - 1].cancel() })
+        }
+        for promise in all { try await expectCancellation(of: promise) }
+      }
     }
     try await lifetimes.expectNoneAlive()
   }

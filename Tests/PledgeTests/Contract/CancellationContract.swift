@@ -73,19 +73,6 @@ import Testing
     try told.expectOnce()
   }
 
-  @Test func line11_concurrentCancels_tellTheProducerOnce() async throws {
-    for _ in 0..<200 {
-      let told = CallCounter()
-      let (promise, resolver) = Promise<Int>.withResolvers()
-      resolver.onCancel { told.call() }
-      let consumers = (0..<4).map { n in promise.map(on: .immediate) { $0 + n } }
-      DispatchQueue.concurrentPerform(iterations: 4) { consumers[$0].cancel() }
-      #expect(told.count == 1)
-      try await expectCancellation(of: promise)
-      for consumer in consumers { try await expectCancellation(of: consumer) }
-    }
-  }
-
   @Test func line11_oneWaitersTimeout_sparesTheOthers() async throws {
     let clock = TestClock()
     let (promise, resolver) = Promise<Int>.withResolvers()

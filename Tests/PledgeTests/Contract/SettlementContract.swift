@@ -28,18 +28,6 @@ import Testing
     try await expectRejection(of: promise, with: Boom(code: 1))
   }
 
-  @Test func line1_ofManyThreads_justOneSettles() async throws {
-    for round in 0..<200 {
-      let (promise, resolver) = Promise<Int>.withResolvers()
-      let wins = Recorder<Int>()
-      DispatchQueue.concurrentPerform(iterations: 4) { index in
-        if resolver.fulfill(index) { wins.record(index) }
-      }
-      #expect(wins.count == 1, "round \(round)")
-      #expect(promise.currentResult.flatMap { try? $0.get() } == wins.events.first)
-    }
-  }
-
   @Test(arguments: When.allCases, Place.all)
   func line2_handlerRunsOnce_afterAttachAndOutsideSettle(when: When, place: Place) async throws {
     if place.description == "immediate" { return }

@@ -44,15 +44,6 @@ import Testing
     try await expectRejection(of: after, with: TimeoutError.self)
   }
 
-  @Test(arguments: [true, false])
-  func await_throws(isAbandonedFirst: Bool) async throws {
-    let (promise, resolver) = Promise<Int>.withResolvers()
-    if isAbandonedFirst { resolver.abandon() }
-    let wait = Task { try await promise.value }
-    if !isAbandonedFirst { resolver.abandon() }
-    await #expect(throws: BrokenPromiseError.self) { try await wait.value }
-  }
-
   @Test func wait_throws() throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
     resolver.abandon()

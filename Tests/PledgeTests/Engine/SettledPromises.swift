@@ -31,24 +31,6 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(10)))
-  func handlerInPlaceThatBlocks_delaysNoOtherHandler() async throws {
-    let (promise, resolver) = Promise<Int>.withResolvers()
-    let gate = DispatchSemaphore(value: 0)
-    let isInside = DispatchSemaphore(value: 0)
-    let slow = promise.done(on: .immediate) { _ in
-      isInside.signal()
-      gate.wait()
-    }
-    DispatchQueue(label: "settling").async { resolver.fulfill(1) }
-    DispatchQueue(label: "attaching").async {
-      isInside.wait()
-      // The slow handler is still running.
-      promise.done(on: .global) { _ in gate.signal() }.ignoreErrors()
-    }
-    try await expectFulfillment(of: slow)
-  }
-
-  @Test(.timeLimit(.minutes(10)))
   func handlerInPlaceThatBlocks_delaysNoLaterAdopter() async throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
     let gate = DispatchSemaphore(value: 0)

@@ -74,47 +74,6 @@ import Testing
       }
     }
   }
-
-  // MARK: Nested event loops
-
-  @Test func handlerThatRunsItsLoopUntilAnotherHasRun_ends() async throws {
-    let loop = NestingLoop()
-    let executor = TurnExecutor(name: "loop") { turn in loop.add(turn) }
-    let (other, otherResolver) = Promise<Int>.withResolvers()
-    let answer = other.map(on: executor) { $0 + 1 }
-    let outer = Promise.value(1).map(on: executor) { _ in
-      // As a modal dialog does.
-      otherResolver.fulfill(1)
-      loop.run { !answer.isPending }
-      return !answer.isPending
-    }
-    loop.run { !outer.isPending }
-    try await expectFulfillment(of: outer, with: true)
-    try await expectFulfillment(of: answer, with: 2)
-  }
-
-  // MARK: Priorities
-
-  @Test func urgentHandlerOnAnActor_doesNotWaitBehindALowPriorityTurn() async throws {
-    let queue = UrgencyQueue()
-    let actor = ActorOnExecutor(queue)
-    // The executor runs jobs by priority, and is busy with urgent work for as long as there is any.
-    let (low, lowResolver) = Promise<Int>.withResolvers()
-    let (urgent, urgentResolver) = Promise<Int>.withResolvers()
-    let calls = Recorder<String>()
-    let first = low.done(on: .actor(actor)) { _ in calls.record("low") }
-    let second = urgent.done(on: .actor(actor)) { _ in calls.record("urgent") }
-    await Task.detached(priority: .background) { _ = lowResolver.fulfill(1) }.value
-    await Task.detached(priority: .high) { _ = urgentResolver.fulfill(1) }.value
-    try await queue.waitForJob(atLeast: .high)
-    queue.runUrgentJobs(atLeast: .high)
-    // In the order in which they were sent, in the urgent turn.
-    #expect(calls.events == ["low", "urgent"])
-    queue.runUrgentJobs(atLeast: .background)
-    try await expectFulfillment(of: first)
-    try await expectFulfillment(of: second)
-    #expect(calls.events == ["low", "urgent"])
-  }
 }
 
 /// An actor on the main actor's executor.
@@ -124,54 +83,7 @@ private actor MainExecutorActor {
 
 /// An actor on a given executor.
 private actor ActorOnExecutor {
-  private nonisolated let executor: any SerialExecutor
-  init(_ executor: any SerialExecutor) { self.executor = executor }
+  private nonisolated let executor: QueueSerialExecutor
+  init(_ executor: QueueSerialExecutor) { self.executor = executor }
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
-}
-
-/// An event loop that a thread runs, also from inside of it.
-private final class NestingLoop: Sendable {
-  private let turns = Mutex<[@Sendable () -> Void]>([])
-
-  func add(_ turn: @escaping @Sendable () -> Void) { turns.withLock { $0.append(turn) } }
-
-  /// Runs turns until `isDone`, or until there is none.
-  func run(until isDone: () -> Bool) {
-    while !isDone() {
-      let turn = turns.withLock { $0.isEmpty ? nil : $0.removeFirst() }
-      guard let turn else { return }
-      turn()
-    }
-  }
-}
-
-/// A serial executor that a test drives, by the priority of the jobs.
-private final class UrgencyQueue: SerialExecutor {
-  private let jobs = Mutex<[UnownedJob]>([])
-
-  func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
-    jobs.withLock { $0.append(job) }
-  }
-
-  private func take(atLeast priority: TaskPriority) -> UnownedJob? {
-    jobs.withLock { jobs in
-      guard let index = jobs.firstIndex(where: { $0.priority.rawValue >= priority.rawValue }) else {
-        return nil
-      }
-      return jobs.remove(at: index)
-    }
-  }
-
-  func waitForJob(atLeast priority: TaskPriority) async throws {
-    try await waitUntil {
-      jobs.withLock { $0.contains { $0.priority.rawValue >= priority.rawValue } }
-    }
-  }
-
-  func runUrgentJobs(atLeast priority: TaskPriority) {
-    while let job = take(atLeast: priority) {
-      job.runSynchronously(on: asUnownedSerialExecutor())
-    }
-  }
 }

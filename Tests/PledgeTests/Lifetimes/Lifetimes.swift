@@ -78,33 +78,6 @@ import Testing
     try await lifetimes.expectNoneAlive()
   }
 
-  /// Inputs that are abandoned before they are combined, afterwards, and one of them late.
-  @Test(arguments: ["all", "race", "any", "allSettled"], [0, 1, 2])
-  func gatheringsOfAbandonedPromises(name: String, late: Int) async throws {
-    do {
-      let parts = (0..<2).map { _ in Promise<LifetimeTracker.Token>.withResolvers() }
-      let inputs = parts.map(\.promise)
-      for part in parts.dropFirst(late) { part.resolver.abandon() }
-      let result =
-        switch name {
-        case "all": Promise.all(inputs).asVoid()
-        case "allSettled": Promise.allSettled(inputs).asVoid()
-        case "race": Promise.race(inputs).asVoid()
-        default: Promise.any(inputs).asVoid()
-        }
-      result.done(on: .immediate) { [t = lifetimes.track("done")] in _ = t }.ignoreErrors()
-      if late == 1, name == "all" || name == "allSettled" {
-        parts[0].resolver.fulfill(lifetimes.track("value"))
-      } else if late == 1, name == "any" {
-        parts[0].resolver.reject(Boom())
-      } else {
-        for part in parts.prefix(late) { part.resolver.abandon() }
-      }
-      #expect(result.isPending)
-    }
-    try await lifetimes.expectNoneAlive(within: .seconds(2))
-  }
-
   @Test func afterAnExecutorDropsItsJobs() async throws {
     let executor = ManualExecutor()
     attachAll(to: .value(1), on: executor)
@@ -113,53 +86,6 @@ import Testing
     // `reduce` and `finally` continue with further handlers.
     executor.dropAll()
     try await lifetimes.expectNoneAlive()
-  }
-
-  @Test(arguments: ["fulfilled", "rejected", "cancelled", "dropped", "abandoned"])
-  func nestedAdoptions(end: String) async throws {
-    do {
-      let (inner, resolver) = Promise<LifetimeTracker.Token>.withResolvers()
-      let l = lifetimes
-      func adopt(
-        _ promise: Promise<LifetimeTracker.Token>
-      ) -> Promise<LifetimeTracker.Token> {
-        Promise.value(l.track("start")).then(on: .immediate) { [t = l.track("then")] _ in
-          _ = t
-          return promise
-        }
-      }
-      // From the innermost to the outermost, and the reverse.
-      let outer = adopt(adopt(adopt(inner)))
-      let gate = Promise<Void>.withResolvers()
-      let (other, otherResolver) = Promise<LifetimeTracker.Token>.withResolvers()
-      let late = gate.promise.then(on: .immediate) {
-        gate.promise.then(on: .immediate) { gate.promise.then(on: .immediate) { other } }
-      }
-      gate.resolver.fulfill()
-      switch end {
-      case "fulfilled":
-        resolver.fulfill(l.track("value"))
-        otherResolver.fulfill(l.track("value"))
-      case "rejected":
-        resolver.reject(Boom())
-        otherResolver.reject(Boom())
-      case "cancelled":
-        outer.cancel()
-        late.cancel()
-        #expect(!resolver.isPending && !otherResolver.isPending)
-      case "abandoned":
-        resolver.abandon()
-        otherResolver.abandon()
-      default: break
-      }
-      outer.map(on: .immediate) { [t = l.track("map")] _ in _ = t }.ignoreErrors()
-      late.map(on: .immediate) { [t = l.track("map")] _ in _ = t }.ignoreErrors()
-      if end == "abandoned" {
-        resolver.abandon()
-        otherResolver.abandon()
-      }
-    }
-    try await lifetimes.expectNoneAlive(within: .seconds(2))
   }
 
   @Test func closuresGoBeforeTheResultSettles() async throws {
@@ -189,43 +115,6 @@ import Testing
     #expect(lifetimes.liveCount == 1)
     _ = next
     next = nil
-    try await lifetimes.expectNoneAlive()
-  }
-
-  @Test func afterATimeout_andBeforeOne() async throws {
-    let clock = TestClock()
-    let (never, neverResolver) = Promise<LifetimeTracker.Token>.withResolvers()
-    let (stop, stopResolver) = Promise<Void>.withResolvers()
-    neverResolver.onCancel { stopResolver.fulfill() }
-    let late = never.map(on: .immediate) { [t = lifetimes.track("late")] value in (t, value) }
-      .map(on: .immediate) { $0.0 }.timeout(after: .seconds(1), clock: clock)
-    await clock.sleepers(reach: 1)
-    await clock.advance(by: .seconds(1))
-    try await expectRejection(of: late, with: TimeoutError.self)
-    // The clock's thread may still be using it.
-    try await stop.value
-    do {
-      let (promise, resolver) = Promise<LifetimeTracker.Token>.withResolvers()
-      let inTime = promise.timeout(after: .seconds(1), clock: clock)
-      await clock.sleepers(reach: 1)
-      resolver.fulfill(lifetimes.track("in time"))
-      _ = try await inTime.value
-      await clock.sleepers(reach: 0)
-    }
-    try await lifetimes.expectNoneAlive()
-  }
-
-  @Test func afterAwait_andACancelledAwait() async throws {
-    let (promise, resolver) = Promise<LifetimeTracker.Token>.withResolvers()
-    let other = promise.map { $0 }
-    let task = Task { [t = lifetimes.track("task")] in
-      _ = t
-      _ = try await promise.value
-    }
-    task.cancel()
-    _ = await task.result
-    resolver.reject(Boom())
-    try await expectRejection(of: other, with: Boom())
     try await lifetimes.expectNoneAlive()
   }
 }

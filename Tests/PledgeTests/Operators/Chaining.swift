@@ -196,16 +196,23 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     try await expectRejection(of: promise, with: Boom())
   }
 
-  @Test func thenOfAnyThenable() async throws {
-    struct Foreign: Thenable {
-      func observe(_ handler: @escaping @Sendable (Result<Int, any Error>) -> Void) {
-        handler(.success(1))
-        handler(.success(2))
-        handler(.failure(Boom()))
-      }
+  /// A thenable that calls its observer with each of `results`.
+  private struct Foreign: Thenable {
+    var results: [Result<Int, any Error>]
+    func observe(_ handler: @escaping @Sendable (Result<Int, any Error>) -> Void) {
+      for result in results { handler(result) }
     }
-    try await expectFulfillment(of: Promise.value(0).then { _ in Foreign() }, with: 1)
-    try await expectFulfillment(of: Foreign().map { $0 + 1 }, with: 2)
+  }
+
+  @Test func thenOfAnyThenable() async throws {
+    let fulfilled = Foreign(results: [.success(1), .success(2), .failure(Boom())])
+    try await expectFulfillment(of: Promise.value(0).then { _ in fulfilled }, with: 1)
+    try await expectFulfillment(of: fulfilled.map { $0 + 1 }, with: 2)
+    let rejected = Foreign(results: [.failure(Boom()), .success(1)])
+    try await expectRejection(of: Promise.value(0).then { _ in rejected }, with: Boom())
+    let silent = Foreign(results: [])
+    try await expectRejection(
+      of: Promise.value(0).then { _ in silent }, with: BrokenPromiseError.self)
     try await expectFulfillment(
       of: Promise.value(0).then { _ in Guarantee<Int>.value(3) }, with: 3)
   }

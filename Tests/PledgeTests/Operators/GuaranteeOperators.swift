@@ -4,13 +4,15 @@ import Testing
 
 /// The operators of guarantees, which return guarantees unless something can fail.
 @Suite struct GuaranteeOperators {
-  @Test func resolver_followsAnotherGuarantee() async {
+  @Test func resolver_followsAnotherGuarantee() async throws {
     let (inner, innerResolver) = Guarantee<Int>.withResolvers()
     let (outer, resolver) = Guarantee<Int>.withResolvers()
     resolver.resolve(with: inner)
     #expect(resolver.isPending)
     innerResolver.fulfill(3)
-    #expect(await outer.value == 3)
+    let seen = CallCounter()
+    #expect(await outer.finally { _ = seen.call() }.value == 3)
+    try seen.expectOnce()
     #expect(!resolver.isPending)
   }
 

@@ -11,17 +11,41 @@ import Testing
   let rounds = isFullRun ? 10_000_000 : 200_000
 
   enum Link: CaseIterable {
-    case map, then, recover, tap, finally, uncancellable
+    case map, then, recover, tap, finally, uncancellable, resolveWith, adoption
+    case race, any, all, variadicAll, allSettled
   }
 
   private func extend(_ promise: Promise<Int>, by link: Link) -> Promise<Int> {
     switch link {
-    case .map: promise.map(on: .immediate) { $0 + 1 }
-    case .then: promise.then(on: .immediate) { .value($0 + 1) }
-    case .recover: promise.recover(on: .immediate) { error throws -> Promise<Int> in throw error }
-    case .tap: promise.tap(on: .immediate) { _ in }
-    case .finally: promise.finally(on: .immediate) {}
-    case .uncancellable: promise.uncancellable()
+    case .map: return promise.map(on: .immediate) { $0 + 1 }
+    case .then: return promise.then(on: .immediate) { .value($0 + 1) }
+    case .recover:
+      return promise.recover(on: .immediate) { error throws -> Promise<Int> in throw error }
+    case .tap: return promise.tap(on: .immediate) { _ in }
+    case .finally: return promise.finally(on: .immediate) {}
+    case .uncancellable: return promise.uncancellable()
+    case .resolveWith:
+      let (next, resolver) = Promise<Int>.withResolvers()
+      resolver.resolve(with: promise)
+      return next
+    case .adoption: return Promise.value(1).then(on: .immediate) { _ in promise }
+    case .race: return .race([promise])
+    case .any: return .any([promise])
+    case .all: return Promise<[Int]>.all([promise]).map(on: .immediate) { $0[0] }
+    case .variadicAll:
+      return Promise<(Int, Int)>.all(promise, .value(1)).map(on: .immediate) { $0.0 }
+    case .allSettled:
+      return Promise<[Result<Int, any Error>]>.allSettled([promise])
+        .map(on: .immediate) { try $0[0].get() }
+    }
+  }
+
+  /// Returns a promise at the end of a long chain.
+  private func chain(from promise: Promise<Int>, by link: Link) -> Promise<Int> {
+    // Each combinator is several links.
+    let isCombinator = [.race, .any, .all, .variadicAll, .allSettled, .resolveWith].contains(link)
+    return (0..<(isCombinator ? links / 10 : links)).reduce(promise) { last, _ in
+      extend(last, by: link)
     }
   }
 
@@ -37,11 +61,10 @@ import Testing
 
   @Test(arguments: Link.allCases)
   func chain_settlesAndIsReleased(link: Link) async {
-    await onSmallStack { [links] in
+    await onSmallStack {
       for outcome in [Result<Int, any Error>.success(0), .failure(Boom())] {
         let (promise, resolver) = Promise<Int>.withResolvers()
-        var last = promise
-        for _ in 0..<links { last = extend(last, by: link) }
+        let last = chain(from: promise, by: link)
         resolver.resolve(outcome)
         #expect(!last.isPending)
         last.ignoreErrors()
@@ -51,13 +74,45 @@ import Testing
 
   @Test(arguments: Link.allCases)
   func chain_isCancelledAndReleased(link: Link) async {
-    await onSmallStack { [links] in
+    await onSmallStack {
       let (promise, resolver) = Promise<Int>.withResolvers()
-      var last = promise
-      for _ in 0..<links { last = extend(last, by: link) }
+      let last = chain(from: promise, by: link)
       last.cancel()
-      #expect(!last.isPending)
+      #expect(last.isCancelled)
       resolver.fulfill(1)
+    }
+  }
+
+  @Test(arguments: Link.allCases)
+  func chain_isDropped(link: Link) async throws {
+    let lifetimes = LifetimeTracker()
+    await onSmallStack {
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      chain(from: promise, by: link)
+        .done(on: .immediate) { [token = lifetimes.track("end")] _ in _ = token }.ignoreErrors()
+      withExtendedLifetime(resolver) {}
+    }
+    try await lifetimes.expectNoneAlive()
+  }
+
+  @Test func executorThatDropsItsJobs_breaksLongChainsInConstantStack() async {
+    await onSmallStack {
+      let (start, resolver) = Promise<Int>.withResolvers()
+      var last = start
+      for _ in 0..<links { last = last.finally(on: DroppingExecutor()) {} }
+      resolver.fulfill(1)
+      #expect(throws: BrokenPromiseError.self) { try last.currentResult?.get() }
+      last.ignoreErrors()
+    }
+  }
+
+  @Test func executorThatRunsJobsInEnqueue_runsLongChainsInConstantStack() async {
+    await onSmallStack {
+      let (start, resolver) = Promise<Int>.withResolvers()
+      var last = start
+      for _ in 0..<links { last = last.map(on: InlineExecutor()) { $0 + 1 } }
+      resolver.fulfill(0)
+      #expect(last.state == "fulfilled: \(links)")
     }
   }
 
@@ -87,23 +142,6 @@ import Testing
       for index in 0..<links { all.append(all[index].map(on: .immediate) { $0 + 1 }) }
       resolver.fulfill(0)
       #expect(all.last?.state == "fulfilled: \(links)")
-    }
-  }
-
-  @Test func nestedAdoptions_settleAndAreReleased() async {
-    await onSmallStack { [links] in
-      // Each promise adopts the previous one, which is pending.
-      let (promise, resolver) = Promise<Int>.withResolvers()
-      var last = promise
-      var kept: [Promise<Int>] = []
-      for index in 0..<links {
-        let inner = last
-        last = Promise.value(0).then(on: .immediate) { _ in inner }
-        if index % 1_000 == 0 { kept.append(last) }
-      }
-      resolver.fulfill(7)
-      #expect(last.state == "fulfilled: 7")
-      #expect(kept.allSatisfy { $0.state == "fulfilled: 7" })
     }
   }
 
@@ -179,4 +217,12 @@ import Testing
     try await expectCancellation(of: loop, within: .seconds(60))
     stop.value = nil
   }
+}
+
+private struct DroppingExecutor: PromiseExecutor {
+  func enqueue(_ job: PromiseJob) {}
+}
+
+private struct InlineExecutor: PromiseExecutor {
+  func enqueue(_ job: PromiseJob) { job.run() }
 }

@@ -22,17 +22,6 @@ final class GrowthTests: PromiseKitTestCase {
     XCTAssertLessThan(memory - start, 1_000, file: file, line: line)
   }
 
-  func testTupleWithAPromiseThatLivesOn() {
-    let (promise, seal) = Promise<Int>.pending()
-    assertConstantMemory {
-      _ = when(fulfilled: promise, Promise<Int>(error: TestError.dummy))
-      let (other, otherSeal) = Promise<Int>.pending()
-      _ = when(fulfilled: promise, other, Guarantee.value(1))
-      otherSeal.reject(TestError.dummy)
-    }
-    seal.fulfill(1)
-  }
-
   func testIteratorWithAPromiseThatLivesOn() {
     let (promise, seal) = Promise<Int>.pending()
     assertConstantMemory {
@@ -40,12 +29,6 @@ final class GrowthTests: PromiseKitTestCase {
       _ = when(fulfilled: promises.makeIterator(), concurrently: 2)
     }
     seal.fulfill(1)
-  }
-
-  func testTupleWithADroppedPromise() {
-    assertConstantMemory {
-      _ = when(fulfilled: Promise<Int>.pending().promise, Promise<Int>.pending().promise)
-    }
   }
 
   func testIteratorWithADroppedPromise() {

@@ -29,14 +29,6 @@ final class InPlaceTests: PromiseKitTestCase {
     XCTAssertEqual(seen, [true, true, true])
   }
 
-  func testGuaranteesNest() {
-    let (guarantee, resolve) = Guarantee<Int>.pending()
-    var seen: Int?
-    guarantee.done(on: nil) { _ in seen = guarantee.map(on: nil) { $0 + 1 }.value }
-    resolve(1)
-    XCTAssertEqual(seen, 2)
-  }
-
   func testWithoutDefaultQueues() {
     PromiseKit.conf.Q = (map: nil, return: nil)
     let (promise, seal) = Promise<Int>.pending()
@@ -51,16 +43,6 @@ final class InPlaceTests: PromiseKitTestCase {
     XCTAssertEqual(order, ["first", "inner", "end of first", "second"])
   }
 
-  func testHandlerMayWaitForAnotherThread() {
-    let (promise, seal) = Promise<Int>.pending()
-    var seen: Int?
-    promise.done(on: nil) { _ in
-      seen = try? promise.map(on: .global()) { $0 + 1 }.wait()
-    }.cauterize()
-    seal.fulfill(1)
-    XCTAssertEqual(seen, 2)
-  }
-
   /// Calls `body` inside `depth` nested handlers.
   private func nest(_ depth: Int, _ body: @escaping () -> Void) {
     guard depth > 0 else { return body() }
@@ -70,24 +52,6 @@ final class InPlaceTests: PromiseKitTestCase {
   /// Returns a promise like `promise`, which fails if that takes very long.
   private func limited(_ promise: Promise<Int>) -> Promise<Int> {
     race(promise, after(seconds: 60).map { throw TestError.other })
-  }
-
-  func testDeeplyNestedHandlersMayWait() {
-    for depth in 20...30 {
-      var seen: Int?
-      nest(depth) { seen = try? self.limited(Promise.value(1).map(on: nil) { $0 + 1 }).wait() }
-      XCTAssertEqual(seen, 2, "\(depth)")
-      var guaranteed: Int?
-      nest(depth) { guaranteed = Guarantee.value(1).map(on: nil) { $0 + 1 }.wait() }
-      XCTAssertEqual(guaranteed, 2, "\(depth)")
-      // The handler that is deferred is nested deeper than the call of `wait`.
-      var adopted: Int?
-      nest(depth) {
-        let promise = Promise.value(1).then(on: nil) { Promise.value($0).map(on: nil) { $0 + 1 } }
-        adopted = try? self.limited(promise).wait()
-      }
-      XCTAssertEqual(adopted, 2, "\(depth)")
-    }
   }
 
   func testDeeplyNestedHandlersMayHang() {
@@ -129,18 +93,5 @@ final class InPlaceTests: PromiseKitTestCase {
     var seen: [Int] = []
     Repeating().done(on: nil) { seen.append($0) }.cauterize()
     XCTAssertEqual(seen, [1])
-  }
-
-  func testOtherThreadsAreServedWhileAHandlerRuns() {
-    let (promise, seal) = Promise<Int>.pending()
-    let (isRunning, mayReturn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-    promise.done(on: nil) { _ in
-      isRunning.signal()
-      mayReturn.wait()
-    }.cauterize()
-    DispatchQueue.global().async { seal.fulfill(1) }
-    isRunning.wait()
-    XCTAssertEqual(promise.map(on: nil) { $0 + 1 }.value, 2)
-    mayReturn.signal()
   }
 }

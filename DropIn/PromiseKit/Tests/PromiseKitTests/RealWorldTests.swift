@@ -5,66 +5,6 @@ import XCTest
 // Code in the style of existing applications, unchanged: Swift 5, classes without isolation, values
 // that aren't `Sendable`, and captured variables that handlers modify.
 
-/// Three consecutive requests.
-private final class RequestChain {
-  var steps: [String] = []
-
-  func delay(time: TimeInterval, task: @escaping () -> Void) {
-    DispatchQueue.main.asyncAfter(deadline: .now() + time, execute: task)
-  }
-
-  func request1(with parameters: [String: String]) -> Promise<(NSDictionary)> {
-    return Promise<NSDictionary>(resolver: { (resolver) in
-      self.delay(
-        time: 0.001,
-        task: {
-          if parameters.isEmpty {
-            resolver.reject(TestError.dummy)
-          } else {
-            resolver.fulfill(parameters as NSDictionary)
-          }
-        })
-    })
-  }
-
-  func request2(para: [String: String]) -> Promise<NSDictionary> {
-    return request1(with: para)
-  }
-
-  func request3(para: [String: String]) -> Promise<NSDictionary> {
-    return request1(with: para)
-  }
-
-  func threeRequests(last: [String: String], end: @escaping () -> Void) {
-    firstly {
-      request1(with: ["test1": "first"])
-    }
-    .then { (v) -> Promise<NSDictionary> in
-      self.steps.append("one \(v.count)")
-      return self.request2(para: ["test2": "second"])
-    }
-    .then { (v) -> Promise<NSDictionary> in
-      self.steps.append("two \(v.count)")
-      return self.request3(para: last)
-    }
-    .map({ (dic) -> [String: String] in
-      if let dic1 = dic as? [String: String] {
-        return dic1
-      } else {
-        return [String: String]()
-      }
-    }).done({ (dic) in
-      self.steps.append("done \(dic)")
-    })
-    .catch { (error) in
-      self.steps.append("catch \(error)")
-    }.finally {
-      self.steps.append("finally")
-      end()
-    }
-  }
-}
-
 /// An image that is loaded with an API with completion handlers.
 private final class Avatar {
   let name: String
@@ -150,12 +90,6 @@ private final class Network {
     }
     return attempt()
   }
-
-  /// Implements a timeout with a race.
-  func withTimeout<T>(_ promise: Promise<T>, _ seconds: TimeInterval) -> Promise<T> {
-    let timeout = after(seconds: seconds).map { () -> T in throw TestError.other }
-    return race(promise, timeout)
-  }
 }
 
 /// A view model for one user with friends.
@@ -191,22 +125,6 @@ private final class ProfileViewModel {
 }
 
 final class RealWorldTests: PromiseKitTestCase {
-  func testThreeRequests() {
-    let chain = RequestChain()
-    let done = expectation(description: "")
-    chain.threeRequests(last: ["test3": "third"]) { done.fulfill() }
-    wait(for: [done], timeout: 60)
-    XCTAssertEqual(chain.steps, ["one 1", "two 1", "done [\"test3\": \"third\"]", "finally"])
-  }
-
-  func testThreeRequestsOfWhichOneFails() {
-    let chain = RequestChain()
-    let done = expectation(description: "")
-    chain.threeRequests(last: [:]) { done.fulfill() }
-    wait(for: [done], timeout: 60)
-    XCTAssertEqual(chain.steps, ["one 1", "two 1", "catch dummy", "finally"])
-  }
-
   func testViewModel() throws {
     let model = ProfileViewModel()
     let promise = model.load(1)
@@ -233,14 +151,6 @@ final class RealWorldTests: PromiseKitTestCase {
     XCTAssertEqual(try value(of: network.attempt { network.user(1) }).id, 1)
     network.api.failures = 3
     XCTAssertNotNil(error(of: network.attempt { network.user(1) }))
-  }
-
-  func testTimeout() throws {
-    let network = Network()
-    XCTAssertEqual(try value(of: network.withTimeout(.value(1), 5)), 1)
-    let (never, seal) = Promise<Int>.pending()
-    XCTAssertEqual(error(of: network.withTimeout(never, 0.001)) as? TestError, .other)
-    seal.fulfill(1)
   }
 
   func testSequenceOfRequests() throws {

@@ -20,33 +20,6 @@ final class DeepTests: XCTestCase {
 
   private func settleSlowly() { XCTAssertTrue(waitForPromises(timeout: 300)) }
 
-  func test_longChain_settles() {
-    let source = Promise<Int>()
-    var last = source
-    for _ in 0..<count { last = last.then(on: queue) { $0 + 1 } }
-    source.fulfill(0)
-    settleSlowly()
-    XCTAssertEqual(last.value, count)
-  }
-
-  func test_longChainOfPromises_settles() {
-    let source = Promise<Int>()
-    var last = source
-    for _ in 0..<count { last = last.then(on: queue) { Promise($0 + 1) } }
-    source.fulfill(0)
-    settleSlowly()
-    XCTAssertEqual(last.value, count)
-  }
-
-  func test_longChain_passesAnErrorOn() {
-    let source = Promise<Int>()
-    var last = source
-    for _ in 0..<count { last = last.then(on: queue) { $0 + 1 } }
-    source.reject(Failure.first)
-    settleSlowly()
-    XCTAssertEqual(last.error as? Failure, .first)
-  }
-
   func test_longChain_isReleasedUnresolved() {
     for isAdopting in [false, true] {
       var source: Promise<Int>? = Promise<Int>()
@@ -58,12 +31,6 @@ final class DeepTests: XCTestCase {
       source = nil
       settleSlowly()
     }
-  }
-
-  func test_reduceOfManyItems_settles() {
-    let promise = Promise(0).reduce(0..<count) { sum, _ in Promise(sum + 1) }
-    settleSlowly()
-    XCTAssertEqual(promise.value, count)
   }
 
   func test_loop_takesConstantMemory() {

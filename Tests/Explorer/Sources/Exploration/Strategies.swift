@@ -21,7 +21,6 @@ package enum Search: Sendable {
   case exhaustive(bound: Int)
   case reduced(bound: Int)
   case random(seed: UInt64, stay: Int)
-  case pct(seed: UInt64, depth: Int)
   case replay(Schedule)
 
   var strategy: any Strategy {
@@ -29,7 +28,6 @@ package enum Search: Sendable {
     case .exhaustive(let bound): Exhaustive(bound: bound, isReduced: false)
     case .reduced(let bound): Exhaustive(bound: bound, isReduced: true)
     case .random(let seed, let stay): Random(seed: seed, stay: stay)
-    case .pct(let seed, let depth): PCT(seed: seed, depth: depth)
     case .replay(let schedule): Replay(schedule.decisions)
     }
   }
@@ -93,63 +91,4 @@ final class Random: Strategy {
   func chooseAge(_ count: Int) -> Int { random.below(4) == 0 ? random.below(count) : 0 }
 
   func advance() -> Bool { true }
-}
-
-/// Probabilistic concurrency testing by Burckhardt, Kothari, Musuvathi, and Nagarakatte: threads
-/// have random priorities, and at `depth - 1` random steps the running thread's priority drops
-/// below all others.
-final class PCT: Strategy {
-  private var random: SplitMix
-  private let seed: UInt64
-  private let depth: Int
-  private var longest = 1
-  private var priorities: [Int] = []
-  private var changes: [Int] = []
-  private var lowest = 0
-
-  init(seed: UInt64, depth: Int) {
-    random = SplitMix(state: seed)
-    (self.seed, self.depth) = (seed, depth)
-    draw()
-  }
-
-  var name: String { "pct \(seed) \(depth)" }
-
-  private func draw() {
-    priorities = (0..<maximumThreads).map { $0 + depth }
-    for index in priorities.indices.dropLast() {
-      priorities.swapAt(index, index + random.below(priorities.count - index))
-    }
-    changes = (1..<max(depth, 1)).map { _ in random.below(longest) }
-    lowest = 0
-  }
-
-  func chooseThread(step: Int, previous: Int, enabled: UInt64) -> Int {
-    if previous >= 0 {
-      for (rank, change) in changes.enumerated() where change == step {
-        priorities[previous] = rank
-      }
-    }
-    var best = -1
-    var mask = enabled
-    while mask != 0 {
-      let thread = mask.trailingZeroBitCount
-      mask &= mask - 1
-      if best < 0 || priorities[thread] > priorities[best] { best = thread }
-    }
-    // A thread that polls with time limits drops, too; otherwise it would poll forever.
-    if Scheduler.timed & 1 << UInt64(best) != 0 {
-      lowest -= 1
-      priorities[best] = lowest
-    }
-    return best
-  }
-
-  func chooseAge(_ count: Int) -> Int { random.below(8) == 0 ? random.below(count) : 0 }
-
-  func advance() -> Bool {
-    longest = max(longest, Scheduler.stepCount)
-    draw()
-    return true
-  }
 }

@@ -23,7 +23,7 @@ struct Request {
   static let usage = """
     usage: explore PROGRAM… [STRATEGY] [OPTION…]
       PROGRAM   a name, the beginning of names followed by *, or all; `explore list` lists them
-      STRATEGY  reduced N | bound N | random SEED STAY | pct SEED DEPTH | replay SCHEDULE
+      STRATEGY  reduced N | bound N | random SEED STAY | replay SCHEDULE
       OPTION    limit SCHEDULES | seconds S | steps N | first | stale | reversed | trace | jobs N | cpu N
     """
 
@@ -46,8 +46,6 @@ struct Request {
         case "bound": request.search = .exhaustive(bound: try number(Int.self))
         case "random":
           request.search = .random(seed: try number(UInt64.self), stay: try number(Int.self))
-        case "pct":
-          request.search = .pct(seed: try number(UInt64.self), depth: try number(Int.self))
         case "replay":
           guard let text = rest.popFirst(), let schedule = Schedule(text) else {
             throw Usage(text: usage)

@@ -74,19 +74,32 @@ enum Queues {
 }
 
 /// Returns the first text whose condition is false.
-func expect(_ conditions: (Bool, String)...) -> String? {
+func expect(_ conditions: Condition...) -> String? {
   conditions.first { !$0.0 }?.1
+}
+
+/// A condition of a check, and a text for the case that it is false.
+typealias Condition = (Bool, String)
+
+extension Promise {
+  /// Whether its state is one of `states`.
+  func isOne(of states: String...) -> Condition {
+    (states.contains(state), "a promise is \(state), not \(states.joined(separator: " or "))")
+  }
 }
 
 extension Notes {
   /// Whether each of `names` was recorded exactly once, and nothing else.
-  func hasEachOnce(_ names: String...) -> Bool {
-    lines.count == names.count && names.allSatisfy { heard(by: $0).count == 1 }
+  func hasEachOnce(_ names: String...) -> Condition {
+    (
+      lines.count == names.count && names.allSatisfy { heard(by: $0).count == 1 },
+      "not each heard once: \(text)"
+    )
   }
 
   /// Whether all of `names` recorded the current result of `promise`, once each.
-  func agree(_ names: [String], with promise: String) -> Bool {
-    names.allSatisfy { heard(by: $0) == [promise] }
+  func agree(_ names: [String], with promise: String) -> Condition {
+    (names.allSatisfy { heard(by: $0) == [promise] }, "\(promise), but heard: \(text)")
   }
 
   var text: String { lines.joined(separator: ", ") }

@@ -52,14 +52,4 @@ extension StressTests {
       #expect(different.isEmpty, "\(different.count) of \(count), such as \(different.prefix(3))")
     }
   }
-
-  /// Threads that act on one promise at the same moment; of those, only invariants are checked.
-  @Suite struct CollisionTests {
-    @Test func collisions_breakNoInvariant() async {
-      let complaints = await aside {
-        (UInt64(0)..<100).flatMap { Collision(seed: $0).complaints(rounds: 50) }
-      }
-      #expect(complaints == [])
-    }
-  }
 }

@@ -4,14 +4,11 @@ import VirtualPlatform
 
 /// Tasks that wait for promises, promises of tasks, and handlers on actors.
 let awaitingPrograms = [
-  Program(name: "await-settle", make: awaitAndSettle),
   Program(name: "await-cancel", make: { awaitAndCancel(isShared: false) }),
   Program(name: "await-cancel-shared", make: { awaitAndCancel(isShared: true) }),
   Program(name: "await-cancel-promise", make: awaitAndCancelThePromise),
   Program(name: "await-abandoned", make: awaitAbandoned),
-  Program(name: "await-twice", make: awaitTwice),
   Program(name: "await-adopted", make: awaitAdopted),
-  Program(name: "task-settle", make: taskAndSettle),
   Program(name: "task-cancel", make: taskAndCancel),
   Program(name: "actor-order", make: orderOnAnActor),
   Program(name: "actor-cancel", make: actorAndCancel),
@@ -26,15 +23,6 @@ private func awaiting(
     let result = await promise.result
     notes.add("\(name) \(describe(result))")
   }
-}
-
-private func awaitAndSettle() -> Scenario {
-  let (promise, resolver) = Promise<Token>.withResolvers()
-  let notes = Notes()
-  _ = awaiting(promise, "task", in: notes)
-  return Scenario(
-    { resolver.fulfill(Token()) }, { promise.note("other", in: notes) },
-    check: { expect((notes.agree(["task", "other"], with: "value"), "heard: \(notes.text)")) })
 }
 
 private func awaitAndCancel(isShared: Bool) -> Scenario {
@@ -63,9 +51,7 @@ private func awaitAndCancelThePromise() -> Scenario {
     { promise.cancel() }, { VirtualTasks.cancel(task) },
     check: {
       withExtendedLifetime(resolver) {}
-      return expect(
-        (notes.agree(["task"], with: "cancelled"), "heard: \(notes.text)"),
-        (promise.state == "cancelled", "it is \(promise.state)"))
+      return expect(notes.agree(["task"], with: "cancelled"), promise.isOne(of: "cancelled"))
     })
 }
 
@@ -78,20 +64,6 @@ private func awaitAbandoned() -> Scenario {
     check: {
       let heard = notes.heard(by: "task")
       return expect((heard == ["broken"] || heard == ["cancelled"], "heard: \(notes.text)"))
-    })
-}
-
-private func awaitTwice() -> Scenario {
-  let (promise, resolver) = Promise<Token>.withResolvers()
-  let notes = Notes()
-  let first = awaiting(promise, "first", in: notes)
-  let second = awaiting(promise, "second", in: notes)
-  return Scenario(
-    { VirtualTasks.cancel(first) }, { VirtualTasks.cancel(second) },
-    check: {
-      withExtendedLifetime(resolver) {}
-      return expect(
-        (notes.agree(["first", "second"], with: "cancelled"), "heard: \(notes.text)"))
     })
 }
 
@@ -112,18 +84,6 @@ private func awaitAdopted() -> Scenario {
     })
 }
 
-private func taskAndSettle() -> Scenario {
-  let (inner, resolver) = Promise<Token>.withResolvers()
-  let notes = Notes()
-  let promise = Promise<Token> { try await inner.value }
-  promise.note("before", in: notes)
-  return Scenario(
-    { resolver.fulfill(Token()) }, { promise.note("during", in: notes) },
-    check: {
-      expect((notes.agree(["before", "during"], with: "value"), "heard: \(notes.text)"))
-    })
-}
-
 private func taskAndCancel() -> Scenario {
   let (inner, resolver) = Promise<Token>.withResolvers()
   let notes = Notes()
@@ -133,12 +93,9 @@ private func taskAndCancel() -> Scenario {
     { promise.cancel() }, { resolver.fulfill(Token()) },
     check: {
       expect(
-        (inner.state == "value" || inner.state == "cancelled", "the inner one is \(inner.state)"),
-        (
-          promise.state == "value" || promise.state == "cancelled",
-          "the promise is \(promise.state)"
-        ),
-        (notes.agree(["end"], with: promise.state), "\(promise.state), heard: \(notes.text)"))
+        inner.isOne(of: "value", "cancelled"),
+        promise.isOne(of: "value", "cancelled"),
+        notes.agree(["end"], with: promise.state))
     })
 }
 
@@ -170,7 +127,7 @@ private func orderOnAnActor() -> Scenario {
     },
     check: {
       expect(
-        (notes.hasEachOnce("1", "2", "3", "4", "x"), "heard: \(notes.text)"),
+        notes.hasEachOnce("1", "2", "3", "4", "x"),
         (
           notes.order.filter { $0 != "x" } == ["1", "2", "3", "4"],
           "out of order on the actor: \(notes.text)"
@@ -186,11 +143,7 @@ private func actorAndCancel() -> Scenario {
   last.note("end", on: .actor(place), in: notes)
   return Scenario(
     { resolver.fulfill(Token()) }, { last.cancel() },
-    check: {
-      expect(
-        (last.state == "value" || last.state == "cancelled", "it is \(last.state)"),
-        (notes.agree(["end"], with: last.state), "\(last.state), heard: \(notes.text)"))
-    })
+    check: { expect(last.isOne(of: "value", "cancelled"), notes.agree(["end"], with: last.state)) })
 }
 
 /// Records where it was released.

@@ -61,7 +61,7 @@ private func urgentHandlerOnAnActor(blocksAnother: Bool) -> Scenario {
         urgentResolver.fulfill(Token())
       }
     },
-    check: { expect((notes.hasEachOnce("low", "urgent"), "heard: \(notes.text)")) })
+    check: { expect(notes.hasEachOnce("low", "urgent")) })
 }
 
 private func restOfAnUrgentTurn() -> Scenario {
@@ -75,7 +75,7 @@ private func restOfAnUrgentTurn() -> Scenario {
   return Scenario(
     workers: 1,
     { keepBusy(until: "urgent", in: notes) { resolver.fulfill(1) } },
-    check: { expect((notes.hasEachOnce("urgent"), "heard: \(notes.text)")) })
+    check: { expect(notes.hasEachOnce("urgent")) })
 }
 
 private func urgentHandlerOfATask() -> Scenario {
@@ -86,7 +86,7 @@ private func urgentHandlerOfATask() -> Scenario {
   return Scenario(
     workers: 1,
     { keepBusy(until: "urgent", in: notes) { resolver.fulfill(Token()) } },
-    check: { expect((notes.hasEachOnce("urgent"), "heard: \(notes.text)")) })
+    check: { expect(notes.hasEachOnce("urgent")) })
 }
 
 private func urgentOperationOfALimiter() -> Scenario {
@@ -105,7 +105,7 @@ private func urgentOperationOfALimiter() -> Scenario {
     },
     check: {
       expect(
-        (notes.hasEachOnce("first", "urgent"), "heard: \(notes.text)"),
+        notes.hasEachOnce("first", "urgent"),
         (limiter.runningCount == 0, "\(limiter.runningCount) run"))
     })
 }
@@ -123,7 +123,7 @@ private func urgentRelease() -> Scenario {
         }.note("urgent", in: notes)
       }
     },
-    check: { expect((notes.hasEachOnce("urgent"), "heard: \(notes.text)")) })
+    check: { expect(notes.hasEachOnce("urgent")) })
 }
 
 // MARK: - Blocked workers
@@ -143,7 +143,7 @@ private func waitOnAllWorkers() -> Scenario {
     { Task.detached { answerResolver.fulfill(Token()) } },
     check: {
       expect(
-        (notes.hasEachOnce("0", "1"), "heard: \(notes.text)"),
+        notes.hasEachOnce("0", "1"),
         (
           notes.lines.allSatisfy { $0.hasSuffix(" value") || $0.hasSuffix(" deadlock") },
           "heard: \(notes.text)"
@@ -158,7 +158,7 @@ private func waitForATimerOnTheOnlyWorker() -> Scenario {
     workers: 1,
     { Queues.wide.async { notes.add("first \(waiting(Promise<Void>.after(.seconds(1))))") } },
     { Queues.wide.async { notes.add("second \(waiting(Promise<Void>.after(.seconds(1))))") } },
-    check: { expect((notes.agree(["first", "second"], with: "value"), "heard: \(notes.text)")) })
+    check: { expect(notes.agree(["first", "second"], with: "value")) })
 }
 
 private func backgroundWaitsForTheOnlyWorker() -> Scenario {
@@ -178,7 +178,7 @@ private func backgroundWaitsForTheOnlyWorker() -> Scenario {
         notes.add("timer \(waiting(answer))")
       }
     },
-    check: { expect((notes.agree(["worker", "timer"], with: "value"), "heard: \(notes.text)")) })
+    check: { expect(notes.agree(["worker", "timer"], with: "value")) })
 }
 
 private func nestedLoopOnTheOnlyWorker() -> Scenario {
@@ -201,7 +201,7 @@ private func nestedLoopOnTheOnlyWorker() -> Scenario {
         notes.add("outer \(outer.state)")
       }
     },
-    check: { expect((notes.agree(["answer", "outer"], with: "value"), "heard: \(notes.text)")) })
+    check: { expect(notes.agree(["answer", "outer"], with: "value")) })
 }
 
 private func waitOnALoop() -> Scenario {

@@ -41,9 +41,7 @@ private func lostUpdate() -> Scenario {
   }
   return Scenario(
     add, add,
-    check: {
-      expect((counter.count.load(ordering: .acquiring) == 2, "one update was lost"))
-    })
+    check: { expect((counter.count.load(ordering: .acquiring) == 2, "one update was lost")) })
 }
 
 private func endless() -> Scenario {

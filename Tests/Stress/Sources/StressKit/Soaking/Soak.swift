@@ -1,15 +1,13 @@
 import Foundation
 import Synchronization
 
-/// Runs random programs and collisions on several threads for a given time, and monitors memory and
-/// hangs.
+/// Runs random programs on several threads for a given time, and monitors memory and hangs.
 package final class Soak: Sendable {
   /// The result of a soak.
   package struct Summary: Sendable {
     package var programs: [String: Int] = [:]
     package var exactPrograms = 0
     package var operations = 0
-    package var collisions = 0
     package var elapsed = 0.0
     package var residentBytes: [Int] = []
     /// The heap in use after each round, when no program was running.
@@ -31,7 +29,6 @@ package final class Soak: Sendable {
     var workersAtWork: Int
   }
 
-  private static let collisionRounds = 50
   /// The number of rounds; after each one the threads rest, and nothing of a program is alive.
   private static let rounds = 30
 
@@ -140,11 +137,7 @@ package final class Soak: Sendable {
         defer { state.nextSeed &+= 1 }
         return state.nextSeed
       }
-      if seed % 8 == 7 {
-        collide(seed, index)
-      } else {
-        compare(seed, index, comparison)
-      }
+      compare(seed, index, comparison)
     }
     state.withLock { state in
       state.activities[index] = nil
@@ -152,27 +145,12 @@ package final class Soak: Sendable {
     }
   }
 
-  private func begin(_ text: String, _ index: Int) {
-    state.withLock { $0.activities[index] = Activity(text: text, start: Date()) }
-  }
-
-  private func collide(_ seed: UInt64, _ index: Int) {
-    let collision = Collision(seed: seed)
-    begin("seed \(seed): \(collision)", index)
-    let complaints = collision.complaints(rounds: Self.collisionRounds)
-    state.withLock { state in
-      state.summary.collisions += Self.collisionRounds
-      if let first = complaints.first {
-        state.summary.failure = "seed \(seed): \(collision): \(first)"
-      }
-    }
-  }
-
   private func compare(_ seed: UInt64, _ index: Int, _ comparison: Comparison) {
     let kinds = Program.Kind.allCases
     let kind = kinds[Int(seed % UInt64(kinds.count))]
     let program = Generator.program(kind, seed: seed)
-    begin("seed \(seed), \(kind):\n\(program)", index)
+    let activity = Activity(text: "seed \(seed), \(kind):\n\(program)", start: Date())
+    state.withLock { $0.activities[index] = activity }
     // Relative to the first seed, so that no two concurrent programs have the same number.
     let run = Int((seed &- firstSeed) % 1_000_000)
     let verdict = comparison.verdict(on: program, run: run)
@@ -239,8 +217,8 @@ extension Soak.Summary {
 
   fileprivate var progress: String {
     let count = programs.values.reduce(0, +)
-    return "\(Int(elapsed)) s: \(count) programs, \(collisions) collisions, "
-      + "\((heapBytes.last ?? 0) >> 10) KiB in use, \((residentBytes.last ?? 0) >> 10) KiB resident"
+    return "\(Int(elapsed)) s: \(count) programs, \((heapBytes.last ?? 0) >> 10) KiB in use, "
+      + "\((residentBytes.last ?? 0) >> 10) KiB resident"
   }
 }
 
@@ -253,7 +231,7 @@ extension Soak.Summary: CustomStringConvertible {
     return """
       \(programs.values.reduce(0, +)) programs (\(kinds.joined(separator: ", "))), \
       \(exactPrograms) of them compared with the reference in full
-      \(operations) operations, \(collisions) collisions, \(Int(elapsed)) s
+      \(operations) operations, \(Int(elapsed)) s
       heap in use at rest: \(text(heapBytes))
       resident memory: \(text(residentBytes)), peak \((residentBytes.max() ?? 0) >> 10) KiB
       handlers alive at a time: \(mostLiveHandlers) at the most
