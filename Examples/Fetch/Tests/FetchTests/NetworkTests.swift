@@ -182,7 +182,7 @@ import Testing
 
   // MARK: - Unusual servers
 
-  /// A response, and what becomes of it.
+  /// A response, and how the program handles it.
   private struct Exchange: CustomTestStringConvertible {
     let testDescription: String
     var user = ""
