@@ -23,8 +23,6 @@ final class Interruption: Sendable {
       {
         continue
       }
-      // Until the source is registered, the signal ends the program: nothing has begun.
-      signal(number, SIG_DFL)
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
       source.setEventHandler { [self] in
         let now = ContinuousClock.now
@@ -38,12 +36,11 @@ final class Interruption: Sendable {
           handler()
         }
       }
-      // The registration is asynchronous, and a signal that is ignored before it is lost.
+      // The registration is asynchronous, and a signal that arrives before it is lost.
       let isRegistered = DispatchSemaphore(value: 0)
       source.setRegistrationHandler { isRegistered.signal() }
       source.activate()
       isRegistered.wait()
-      signal(number, SIG_IGN)
       sources[number] = source
     }
   }
