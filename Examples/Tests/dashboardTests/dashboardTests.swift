@@ -56,13 +56,25 @@ import Testing
     try requests.expect(6)
   }
 
-  @Test func page_whenAServiceNeverAnswers_isCompleteAfterThreeSeconds() async throws {
+  @Test func page_whenAServiceStopsAnswering_endsInTime_andLaterOnesDoNotWait() async throws {
+    let requests = CallCounter()
     let dashboard = Dashboard(of: ["news", "mail"], clock: clock) { service in
-      service == "news" ? .never : .value(service)
+      if service == "mail" { return .value(service) }
+      requests.call()
+      return .never
     }
-    let page = dashboard.page()
-    await clock.run(until: page)
-    #expect(await page.value == ["news": .missing, "mail": .fresh("mail")])
+    let first = Guarantee.all((1...4).map { _ in dashboard.page() })
+    await clock.run(until: first)
+    #expect(
+      await first.value
+        == Array(repeating: ["news": .missing, "mail": .fresh("mail")], count: 4))
     #expect(clock.now.offset == .seconds(3))
+    // A request and a hedge for each page.
+    try requests.expect(8)
+    let next = dashboard.page()
+    await clock.run(until: next)
+    #expect(await next.value["news"] == .missing)
+    #expect(clock.now.offset == .seconds(3), "the breaker is open")
+    try requests.expect(8)
   }
 }

@@ -275,18 +275,18 @@ public struct Downloader: Sendable {
   func read(_ opened: Opened, _ copy: Copy) -> Promise<Void> {
     // The file was already complete.
     guard let claim = opened.claim else { return .value(()) }
-    report(.started(copy.file, copy.resume))
+    let resume = copy.resume
+    report(.started(copy.file, received: resume.received, size: resume.size))
     let meter = Meter(time.now())
     let body = stalls.watch(
       opened.answer.body { bytes in
         try meter.receive(bytes.count, now: time.now) { try copy.write(bytes, claim) }
-        report(.received(copy.file, claim.start, bytes.count))
+        report(.received(copy.file, bytes.count))
       }, meter)
     let others = copy.file.mirrors.filter { $0 != opened.mirror }
     let arrival = others.isEmpty ? body : Promise.race(body, outrun(meter, by: others))
     return arrival.mapResult(on: .immediate) { result in
       copy.end(claim)
-      report(.disconnected(copy.file, claim.start))
       mirrors.note(opened.mirror, bytes: meter.count, in: time.now() - meter.start)
       try blaming(opened.mirror) {
         do { try result.get() } catch is EndOfSegment {}

@@ -31,12 +31,11 @@ public struct Options: Sendable {
 
 /// An event during a download.
 public enum Event: Sendable {
-  /// A response for a file has arrived; the state describes the bytes that are present.
-  case started(Download, ResumeState)
-  /// Bytes have arrived: the start of their segment, and their number.
-  case received(Download, Int, Int)
-  /// The connection for the segment that starts at this position has ended.
-  case disconnected(Download, Int)
+  /// A response for a file has arrived: the number of bytes that are present, and the size of the
+  /// file, if it is known.
+  case started(Download, received: Int, size: Int?)
+  /// A number of bytes have arrived.
+  case received(Download, Int)
   /// The next attempt starts after this delay.
   case waiting(Download, Duration, because: any Error, askedByServer: Bool)
   /// The download has ended.

@@ -99,9 +99,9 @@ public final class PartialFile: Sendable {
 
   /// Saves how much has arrived, for a later run.
   ///
-  /// The state is written in one system call, so a process that is killed leaves either the old
-  /// state or the new one. After a power failure, the state can be ahead of the bytes; only a
-  /// checksum detects this.
+  /// The state is written in one system call, and gets its name when it is complete, so a process that
+  /// is killed leaves either the old state or the new one. After a power failure, the state can be
+  /// ahead of the bytes; only a checksum detects this.
   public func save(_ resume: ResumeState) throws(FileFailure) {
     let failure = state.withLock { Self.save(resume, &$0) }
     if let failure { throw failure }
@@ -113,6 +113,9 @@ public final class PartialFile: Sendable {
       return FileFailure(.save, path, EBADF)
     }
     state.latest = nil
+    // The name under which the record is created: a process that is killed before it has written the
+    // record must not leave an empty one, which nothing shows to be this program's.
+    let newName = state.hasRecord ? nil : "\(path).\(getpid())"
     if state.record < 0 {
       // Another process waits until the record is complete, or fails.
       _ = flock(state.descriptor, LOCK_EX)
@@ -120,9 +123,9 @@ public final class PartialFile: Sendable {
       if !state.hasRecord, case .foreign? = try? PartialFileRecord(of: state.path) { return nil }
       // The file isn't truncated: the state of an earlier run is valid until it has been
       // overwritten. It contains a URL, which can contain a secret.
-      state.record = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+      let flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (newName == nil ? 0 : O_EXCL)
+      state.record = open(newName ?? path, flags, 0o600)
       guard state.record >= 0 else { return FileFailure(.open, path, errno) }
-      state.hasRecord = true
       var old = stat()
       if fstat(state.record, &old) == 0 { state.recordLength = Int(old.st_size) }
     }
@@ -130,7 +133,16 @@ public final class PartialFile: Sendable {
     let padding = max(0, state.recordLength - text.count)
     text.append(contentsOf: repeatElement(UInt8(ascii: " "), count: padding))
     state.recordLength = text.count
-    let code = text.withUnsafeBytes { write($0, to: state.record, at: 0) }
+    var code = text.withUnsafeBytes { write($0, to: state.record, at: 0) }
+    if let newName {
+      if code == nil, rename(newName, path) != 0 { code = errno }
+      if code == nil {
+        state.hasRecord = true
+      } else {
+        unlink(newName)
+        closeDescriptor(&state.record)
+      }
+    }
     return code.map { FileFailure(.save, path, $0) }
   }
 

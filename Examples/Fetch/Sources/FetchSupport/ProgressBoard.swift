@@ -1,10 +1,9 @@
 /// Tracks how much has arrived, for each file.
 public struct ProgressBoard: Sendable {
   private struct File: Sendable {
-    var state = ResumeState()
-    var connections: Set<Int> = []
-    var speed = Speed()
-    var note: String?
+    var received = 0
+    /// The size in bytes, if it is known.
+    var size: Int?
   }
 
   /// An exponential moving average of the speed; the weight of a measurement halves about every
@@ -33,82 +32,46 @@ public struct ProgressBoard: Sendable {
   }
 
   private var active: [String: File] = [:]
-  private var order: [String] = []
   private var speed = Speed()
-  private var finishedBytes = 0
-  private var seenSizes = 0
-  private var seenFiles = 0
-  private var done = 0
-  private var failed = 0
+  /// The files that have ended, and those of them that failed.
+  private var (ended, failed) = (0, 0)
+  /// The bytes that have arrived for the files that have ended, and their sizes.
+  private var (endedBytes, endedSizes) = (0, 0)
   private let total: Int
 
   /// Creates a board for `count` files.
   public init(fileCount count: Int) { total = count }
 
   /// Records that a response for a file has arrived, and how much of the file is present.
-  public mutating func start(_ name: String, _ state: ResumeState) {
-    if active[name] == nil {
-      active[name] = File()
-      order.append(name)
-    }
-    active[name]?.state = state
-    active[name]?.note = nil
+  public mutating func start(_ name: String, received: Int, of size: Int?) {
+    active[name] = File(received: received, size: size)
   }
 
-  /// Records that bytes have arrived on the connection for the segment that starts at `connection`.
-  public mutating func receive(_ name: String, connection: Int, count: Int) {
-    active[name]?.state.advance(connection, by: count)
-    active[name]?.connections.insert(connection)
-    active[name]?.speed.add(count)
+  /// Records that bytes have arrived.
+  public mutating func receive(_ name: String, count: Int) {
+    active[name]?.received += count
     speed.add(count)
-  }
-
-  /// Records that a connection has ended.
-  public mutating func disconnect(_ name: String, connection: Int) {
-    active[name]?.connections.remove(connection)
-  }
-
-  /// Records why a file is waiting.
-  public mutating func wait(_ name: String, _ note: String) {
-    if active[name] == nil { start(name, ResumeState()) }
-    active[name]?.note = note
   }
 
   /// Records that a download has ended; `byteCount` is nil if it failed.
   public mutating func end(_ name: String, byteCount: Int?) {
     let file = active.removeValue(forKey: name)
-    order.removeAll { $0 == name }
-    seenFiles += 1
-    if let byteCount {
-      done += 1
-      finishedBytes += byteCount
-      seenSizes += byteCount
-    } else {
-      failed += 1
-      finishedBytes += file?.state.received ?? 0
-      seenSizes += file?.state.size ?? file?.state.received ?? 0
-    }
+    ended += 1
+    if byteCount == nil { failed += 1 }
+    endedBytes += byteCount ?? file?.received ?? 0
+    endedSizes += byteCount ?? file?.size ?? file?.received ?? 0
   }
 
   /// Returns the progress at `elapsed`.
   public mutating func reading(at elapsed: Duration) -> TransferProgress {
     speed.look(at: elapsed)
-    for name in order { active[name]?.speed.look(at: elapsed) }
-    let rows = order.compactMap { name in
-      active[name].map { file in
-        TransferProgress.Row(
-          name: name, received: file.state.received, size: file.state.size,
-          connections: file.connections.count,
-          speed: file.speed.bytesPerSecond ?? 0,
-          note: file.note)
-      }
-    }
-    let received = rows.reduce(finishedBytes) { $0 + $1.received }
+    let files = active.values
     // The total is known only if all files have started and their sizes are known.
-    let isKnown = seenFiles + rows.count == total && !rows.contains { $0.size == nil }
+    let isKnown = ended + files.count == total && !files.contains { $0.size == nil }
     return TransferProgress(
-      filesDone: done, filesFailed: failed, filesTotal: total, bytesDone: received,
-      bytesTotal: isKnown ? rows.reduce(seenSizes) { $0 + ($1.size ?? 0) } : nil,
-      elapsed: elapsed, speed: speed.bytesPerSecond, rows: rows)
+      filesDone: ended - failed, filesFailed: failed, filesTotal: total,
+      bytesDone: files.reduce(endedBytes) { $0 + $1.received },
+      bytesTotal: isKnown ? files.reduce(endedSizes) { $0 + ($1.size ?? 0) } : nil,
+      elapsed: elapsed, speed: speed.bytesPerSecond)
   }
 }

@@ -148,12 +148,6 @@ public struct ResumeState: Codable, Sendable, Equatable {
     }
   }
 
-  /// Records that bytes of the segment that starts at `start` have arrived.
-  mutating func advance(_ start: Int, by count: Int) {
-    guard let index = segments.firstIndex(where: { $0.start == start }) else { return }
-    segments[index].position += count
-  }
-
   private func missing(_ index: Int) -> Int {
     segments[index].end.map { $0 - segments[index].position } ?? 0
   }

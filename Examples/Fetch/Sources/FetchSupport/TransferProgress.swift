@@ -1,18 +1,5 @@
 /// The progress of a batch of downloads at one moment.
 public struct TransferProgress: Sendable, Equatable {
-  /// A file that is being downloaded.
-  struct Row: Sendable, Equatable {
-    var name: String
-    var received: Int
-    /// The size in bytes, if it is known.
-    var size: Int?
-    var connections = 1
-    /// The current speed, in bytes per second.
-    var speed = 0
-    /// Why the file is waiting, if it is.
-    var note: String?
-  }
-
   /// The number of complete files.
   var filesDone = 0
   var filesFailed = 0
@@ -25,7 +12,6 @@ public struct TransferProgress: Sendable, Equatable {
   var elapsed = Duration.zero
   /// The current speed, in bytes per second; nil to use the average so far.
   var speed: Int?
-  var rows: [Row] = []
 
   /// The completed fraction, from 0 to 1: of the bytes if the total size is known, of the files
   /// otherwise; less than 1 while files are incomplete.

@@ -4,7 +4,7 @@ import Foundation
 import Pledge
 import Synchronization
 
-/// Shows progress on standard error: bars on a terminal, plain lines elsewhere.
+/// Shows progress on standard error: a bar on a terminal, plain lines elsewhere.
 final class Console: Sendable {
   private struct State {
     var renderer: ProgressRenderer
@@ -18,8 +18,8 @@ final class Console: Sendable {
 
   init(fileCount: Int, isQuiet: Bool) {
     self.isQuiet = isQuiet
-    let size: @Sendable () -> Terminal.Size = { Terminal.size() }
-    let renderer = ProgressRenderer(terminal: Terminal.canRedraw() ? size : nil)
+    let columns: @Sendable () -> Int = { Terminal.columns() }
+    let renderer = ProgressRenderer(columns: Terminal.canRedraw() ? columns : nil)
     state = Mutex(State(renderer: renderer, board: ProgressBoard(fileCount: fileCount)))
   }
 
@@ -34,18 +34,16 @@ final class Console: Sendable {
     }
     change { state in
       switch event {
-      case .started(let file, let resume):
-        state.board.start(file.name, resume)
-      case .received(let file, let connection, let count):
-        state.board.receive(file.name, connection: connection, count: count)
-      case .disconnected(let file, let connection):
-        state.board.disconnect(file.name, connection: connection)
+      case .started(let file, let received, let size):
+        state.board.start(file.name, received: received, of: size)
+      case .received(let file, let count):
+        state.board.receive(file.name, count: count)
       case .waiting(let file, let delay, let error, let isAsked):
-        let time = HumanReadable.duration(delay)
-        let action = isAsked ? "retrying in \(time) (Retry-After)" : "retrying in \(time)"
-        state.board.wait(file.name, "\(action): \(reason(for: error))")
         // A short delay isn't worth a line.
-        if isAsked, delay > .seconds(5) { return "fetch: \(file.name): \(action)" }
+        if delay > .seconds(5) {
+          let time = HumanReadable.duration(delay) + (isAsked ? " (Retry-After)" : "")
+          return "fetch: \(file.name): retrying in \(time): \(reason(for: error))"
+        }
       case .ended(.saved(let saved, _)):
         state.board.end(saved.file.name, byteCount: saved.byteCount)
       case .ended(.failed(let file, let error, _)):

@@ -36,7 +36,11 @@ final class Interruption: Sendable {
           handler()
         }
       }
+      // The registration is asynchronous, and a signal that arrives before it is lost.
+      let isRegistered = DispatchSemaphore(value: 0)
+      source.setRegistrationHandler { isRegistered.signal() }
       source.activate()
+      isRegistered.wait()
       sources[number] = source
     }
   }

@@ -77,27 +77,112 @@ import Testing
     return reply
   }
 
-  @Test func connectionThatBreaks_isContinuedWhereItStopped() throws {
-    let network = network { asked in
-      var reply = part(asked)
-      if asked.headers["Range"] == nil { reply.stop = 12_000 }
-      return reply
+  private enum NextAnswer: CaseIterable {
+    case theRest, anotherVersion, withoutTheEntityTag, withAnotherSize, anotherRange, fewerBytes
+    case moreBytes, noValidatorEver
+
+    /// The ranges that are requested after the whole file.
+    var ranges: [String?] {
+      switch self {
+      case .theRest, .anotherVersion: ["bytes=12000-19999"]
+      case .noValidatorEver: [nil]
+      default: ["bytes=12000-19999", nil]
+      }
     }
-    _ = try outcome(checksum: false, from: network)
-    #expect(disk.files["x"] == bytes)
-    #expect(network.asked.map { $0.headers["Range"] } == [nil, "bytes=12000-19999"])
-    #expect(network.asked[1].headers["If-Range"] == "\"1\"")
   }
 
-  @Test func fileThatHasChanged_isDownloadedAgain() throws {
+  /// The first response breaks after 12,000 bytes, and the next one continues it, or contradicts it
+  /// or itself.
+  @Test(arguments: NextAnswer.allCases)
+  private func connectionThatBreaks_isContinued_orTheFileIsRequestedAgain(next: NextAnswer) throws {
+    var isFirst = true
     let network = network { asked in
-      var reply = part(asked, tag: asked.headers["Range"] == nil ? "\"1\"" : "\"2\"")
-      if asked.headers["Range"] == nil { reply.stop = 12_000 }
+      var reply = part(asked, tag: isFirst || next != .anotherVersion ? "\"1\"" : "\"2\"")
+      if next == .noValidatorEver { reply.headers["etag"] = nil }
+      if isFirst { reply.stop = 12_000 }
+      isFirst = false
+      guard asked.headers["Range"] != nil else { return reply }
+      #expect(asked.headers["If-Range"] == "\"1\"")
+      switch next {
+      case .theRest, .anotherVersion, .noValidatorEver: break
+      case .withoutTheEntityTag:
+        reply.headers["etag"] = nil
+        reply.body = Data(bytes.reversed().suffix(reply.body.count))
+      case .withAnotherSize:
+        reply = Reply(status: 416, headers: ["content-range": "bytes */12000"])
+      case .anotherRange: reply.headers["content-range"] = "bytes 0-9/20000"
+      case .fewerBytes:
+        reply.headers["content-length"] = "4000"
+        reply.body = bytes.subdata(in: 8000..<12_000)
+      case .moreBytes:
+        // A body of unknown length.
+        reply.headers["content-length"] = "unknown"
+        reply.headers["content-range"] = "bytes 12000-12999/20000"
+        reply.body = bytes.subdata(in: 8000..<16_000)
+      }
       return reply
     }
     _ = try outcome(checksum: false, from: network)
     #expect(disk.files["x"] == bytes)
-    #expect(network.asked.count == 2)
+    #expect(network.asked.map { $0.headers["Range"] } == [nil] + next.ranges)
+  }
+
+  /// A server that always answers in the same way, and how the download fails.
+  private struct Failing: CustomTestStringConvertible {
+    let testDescription: String
+    var requests = 1
+    var pieceSize = 1000
+    let error: @Sendable (any Error) -> Bool
+    let reply: @Sendable (_ request: Int) -> Reply
+
+    static let all: [Failing] =
+      [(404, 1), (401, 1), (410, 1), (503, 7), (429, 7), (500, 7)].map { status, requests in
+        Failing(
+          testDescription: "status \(status)", requests: requests,
+          error: { ($0 as? HTTPStatusError)?.status == status },
+          reply: { _ in Reply(status: status) })
+      }
+      + [nil, "ftp://a/x", "file:///etc/passwd", "mailto:x", "/caf\u{FFFD}"].map { location in
+        Failing(
+          testDescription: "redirection to \(location ?? "nowhere")", error: { $0 is BadAnswer },
+          reply: { _ in Reply(status: 302, headers: location.map { ["location": $0] } ?? [:]) })
+      } + [
+        Failing(
+          testDescription: "redirections in a circle", requests: 21, error: { $0 is BadAnswer },
+          reply: { _ in Reply(status: 301, headers: ["location": "/x"]) }),
+        Failing(
+          testDescription: "a part that wasn't requested", error: { $0 is BadAnswer },
+          reply: { _ in
+            Reply(
+              status: 206, headers: ["content-range": "bytes 5000-19999/20000"],
+              body: Data(count: 15_000))
+          }),
+        Failing(
+          testDescription: "no validator, and connections that break", requests: 7,
+          error: { $0 is NotResumable },
+          reply: { _ in Reply(body: Data(count: 20_000), stop: 12_000) }),
+        // Progress that is lost again is no progress.
+        Failing(
+          testDescription: "no ranges, and connections that break", requests: 7, pieceSize: 50_000,
+          error: { $0 is ConnectionFailure },
+          reply: { request in
+            let stop = request.isMultiple(of: 2) ? 100_000 : 300_000
+            return Reply(headers: ["etag": "\"1\""], body: Data(count: 1_000_000), stop: stop)
+          }),
+      ]
+  }
+
+  @Test(arguments: Failing.all)
+  private func serverThatFails_isAskedAgainOnlyIfThatMayHelp(server: Failing) throws {
+    var count = 0
+    let network = SimulatedNetwork(world, pieceSize: server.pieceSize) { _ in
+      count += 1
+      return count > 50 ? Reply(status: 418) : server.reply(count)
+    }
+    let error = try #require(error(of: try outcome(checksum: false, from: network)))
+    #expect(server.error(error), "\(error)")
+    #expect(network.asked.count == server.requests)
+    #expect(disk.files.isEmpty && disk.partialNames.isEmpty)
   }
 
   /// The first segment breaks before its first byte, the others are complete, and then the file is
@@ -150,22 +235,6 @@ import Testing
     #expect(network.asked.contains { $0.headers["Range"] != nil } == requestsRange)
   }
 
-  /// A server that ignores ranges, and breaks each connection.
-  @Test func progressThatIsLostAgain_isNoProgress() throws {
-    let size = 1_000_000
-    var count = 0
-    let network = SimulatedNetwork(world, pieceSize: 50_000) { _ in
-      count += 1
-      if count > 50 { return Reply(status: 404) }
-      var reply = Reply(headers: ["etag": "\"1\""], body: Data(count: size))
-      reply.stop = count.isMultiple(of: 2) ? 100_000 : 300_000
-      return reply
-    }
-    let outcome = try outcome(checksum: false, from: network)
-    #expect(error(of: outcome) is ConnectionFailure)
-    #expect(network.asked.count == 7)
-  }
-
   @Test func segmentsThatAreSentByteByByte_areGivenUp() throws {
     var options = fourConnections
     options.policy = .fixed(attempts: 2, delay: .seconds(1))
@@ -184,29 +253,20 @@ import Testing
 
   // MARK: - Bytes from an earlier run
 
-  private enum EarlierRun: CaseIterable {
-    case withAChecksum, withAnotherURL, fromMirrorsThatDiffer
-  }
-
-  @Test(arguments: EarlierRun.allCases)
-  private func bytesOfAnEarlierRun_thatNothingConfirms_areDiscarded(run: EarlierRun) throws {
+  @Test(arguments: [true, false])
+  func bytesOfAnEarlierRun_thatNothingConfirms_areDiscarded(fromMirrorsThatDiffer: Bool) throws {
     let old = Data(count: 3 << 20)
     let new = Data(repeating: 1, count: old.count)
     let (a, b) = (try address("http://a/x"), try address("http://b/x"))
     var isFirstRun = true
     let network = SimulatedNetwork(world, pieceSize: 1 << 20) { asked in
       let content = isFirstRun ? old : new
-      let tag: String? =
-        switch run {
-        case .withAChecksum: nil
-        case .withAnotherURL: "\"1\""
-        case .fromMirrorsThatDiffer: asked.url == a ? "\"1\"" : "\"2\""
-        }
+      let tag = fromMirrorsThatDiffer ? (asked.url == a ? "\"1\"" : "\"2\"") : nil
       var reply = part(asked, of: content, tag: tag)
       guard isFirstRun else { return reply }
       let first = content.count - reply.body.count
       // One response, or one from each mirror.
-      let isLast = run != .fromMirrorsThatDiffer || asked.url == a || first > 1 << 20
+      let isLast = !fromMirrorsThatDiffer || asked.url == a || first > 1 << 20
       if first > 0, isLast { throw ConnectionFailure("down") }
       reply.stop = first == 0 ? 1 << 20 : 1 << 19
       return reply
@@ -215,47 +275,14 @@ import Testing
     options.policy = .fixed(attempts: 2, delay: .seconds(1))
     for file in [
       Download(
-        name: "x", mirrors: run == .fromMirrorsThatDiffer ? [a, b] : [a],
-        checksum: run == .withAnotherURL ? nil : Checksum(of: old)),
-      Download(name: "x", mirrors: [run == .withAnotherURL ? b : a]),
+        name: "x", mirrors: fromMirrorsThatDiffer ? [a, b] : [a], checksum: Checksum(of: old)),
+      Download(name: "x", mirrors: [a]),
     ] {
       _ = try outcomes(of: [file], options: options, from: network)
       if isFirstRun { #expect(disk.partialNames == ["x"]) }
       isFirstRun = false
     }
     #expect(disk.files["x"] == new)
-  }
-
-  @Test func serverWithoutValidator_isNotTrustedToHaveTheSameFile() throws {
-    let network = network { asked in
-      var reply = part(asked)
-      reply.headers["etag"] = nil
-      reply.stop = self.world.now < .seconds(1) ? 12_000 : nil
-      return reply
-    }
-    _ = try outcome(checksum: false, from: network)
-    #expect(disk.files["x"] == bytes)
-    #expect(!network.asked.contains { $0.headers["Range"] != nil })
-  }
-
-  @Test func serverWithoutValidator_whoseConnectionsBreak_isNotSaidToHaveChangedTheFile() throws {
-    let network = network { asked in
-      var reply = part(asked)
-      reply.headers["etag"] = nil
-      reply.stop = 12_000
-      return reply
-    }
-    let outcome = try outcome(checksum: false, from: network)
-    #expect(error(of: outcome) is NotResumable)
-  }
-
-  @Test func redirection_keepsItsEscapes() throws {
-    let network = network { asked in
-      asked.url.path() == "/x"
-        ? Reply(status: 302, headers: ["location": "y%20z[1]"]) : part(asked)
-    }
-    _ = try outcome(from: network)
-    #expect(network.asked.last?.url.absoluteString == "http://a/y%20z%5B1%5D")
   }
 
   @Test func largeFile_comesInSegmentsFromAllMirrors_andOneMayFail() throws {
@@ -270,17 +297,38 @@ import Testing
     #expect(Set(network.asked.compactMap { $0.url.host() }).isSuperset(of: ["a", "c"]))
   }
 
-  @Test func silentConnection_isGivenUpAfterTheTimeout() throws {
-    var options = Options()
+  private enum Nuisance: CaseIterable {
+    case deadMirror, slowBody, silentConnection, rangesThatAreAnnouncedButIgnored
+  }
+
+  @Test(arguments: Nuisance.allCases)
+  private func serverThatWorks_isWaitedFor_asLongAsItMayBe(nuisance: Nuisance) throws {
+    var options = nuisance == .rangesThatAreAnnouncedButIgnored ? fourConnections : Options()
     options.stall = .seconds(7)
+    if nuisance == .slowBody { options.policy.attempts = 1 }
     let network = network { asked in
       var reply = part(asked)
-      if asked.headers["Range"] == nil { (reply.stop, reply.isSilent) = (5000, true) }
+      switch nuisance {
+      case .deadMirror: if asked.url.host() == "a" { reply.latency = .seconds(1000) }
+      case .slowBody: reply.pause = .seconds(6)
+      case .silentConnection:
+        if asked.headers["Range"] == nil { (reply.stop, reply.isSilent) = (5000, true) }
+      case .rangesThatAreAnnouncedButIgnored:
+        reply = Reply(headers: ["etag": "\"1\"", "accept-ranges": "bytes"], body: bytes)
+      }
       return reply
     }
-    _ = try outcome(options: options, from: network)
+    _ = try outcome(
+      checksum: nuisance != .rangesThatAreAnnouncedButIgnored, options: options,
+      mirrors: nuisance == .deadMirror ? ["http://b/x"] : [], from: network)
     #expect(disk.files["x"] == bytes)
-    #expect(world.now > .seconds(7) && world.now < .seconds(8))
+    let time: ClosedRange<Double> =
+      switch nuisance {
+      case .slowBody: 100...200
+      case .silentConnection: 7...8
+      case .deadMirror, .rangesThatAreAnnouncedButIgnored: 0...1
+      }
+    #expect(time.contains(world.now / .seconds(1)), "\(world.now)")
   }
 
   @Test func filesShareOneTimer_andEachStallsAtItsOwnTime() throws {
@@ -313,20 +361,6 @@ import Testing
     #expect(timers.count <= 3, "\(timers.events)")
   }
 
-  @Test func slowFile_takesAsLongAsItTakes() throws {
-    var options = Options()
-    options.stall = .seconds(7)
-    options.policy.attempts = 1
-    let network = network { asked in
-      var reply = part(asked)
-      reply.pause = .seconds(6)
-      return reply
-    }
-    _ = try outcome(options: options, from: network)
-    #expect(disk.files["x"] == bytes)
-    #expect(world.now > .seconds(100))
-  }
-
   @Test func connectionThatBreaksAgainAndAgain_isNoReasonToGiveUpWhileItGetsOn() throws {
     var options = Options()
     options.policy = .fixed(attempts: 2, delay: .seconds(1))
@@ -339,15 +373,6 @@ import Testing
     _ = try outcome(checksum: false, options: options, from: network)
     #expect(disk.files["x"] == large)
     #expect(network.asked.count > 10)
-  }
-
-  @Test(arguments: [(404, 1), (401, 1), (410, 1), (503, 7), (429, 7), (500, 7)])
-  func status_isTriedAgainOnlyIfThatMayHelp(status: Int, requests: Int) throws {
-    let network = network { _ in Reply(status: status) }
-    let outcome = try outcome(from: network)
-    #expect((error(of: outcome) as? HTTPStatusError)?.status == status)
-    #expect(network.asked.count == requests)
-    #expect(disk.files.isEmpty && disk.partialNames.isEmpty)
   }
 
   @Test func retryAfter_isHonored_andTold() throws {
@@ -363,49 +388,24 @@ import Testing
     #expect(disk.files["x"] == bytes)
   }
 
-  @Test func unrequestedPart_isNotTakenForTheWhole() throws {
-    var options = Options()
-    options.policy.attempts = 2
-    let network = network { _ in
-      Reply(status: 206, headers: ["content-range": "bytes 5000-19999/20000"], body: bytes)
-    }
-    let outcome = try outcome(checksum: false, options: options, from: network)
-    #expect(error(of: outcome) is BadAnswer)
-    #expect(disk.files.isEmpty)
-  }
-
-  @Test(arguments: [nil, "ftp://a/x", "file:///etc/passwd", "mailto:x", "/caf\u{FFFD}"])
-  func redirection_leadsToHTTPOrNowhere(location: String?) throws {
-    let network = network { _ in
-      Reply(status: 302, headers: location.map { ["location": $0] } ?? [:])
-    }
-    #expect(error(of: try outcome(from: network)) is BadAnswer)
-    #expect(network.asked.count == 1)
-  }
-
-  @Test func redirectionsInACircle_end() throws {
-    let network = network { _ in Reply(status: 301, headers: ["location": "/x"]) }
-    #expect(error(of: try outcome(from: network)) is BadAnswer)
-    #expect(network.asked.count == 21)
-  }
-
-  @Test func secrets_areForTheHostThatTheUserNamed() throws {
+  @Test func redirections_keepEscapes_andSecretsAreForTheHostThatTheUserNamed() throws {
     var options = Options()
     options.settings.headers = ["Cookie": "c", "X-Mine": "m"]
     let network = network { asked in
       switch asked.url.absoluteString {
-      case "http://a/x": Reply(status: 302, headers: ["location": "/y"])
-      case "http://a/y": Reply(status: 307, headers: ["location": "http://b/z"])
+      case "http://a/x": Reply(status: 302, headers: ["location": "y%20[1]"])
+      case "http://a/y%20%5B1%5D": Reply(status: 307, headers: ["location": "https://a/y"])
+      case "https://a/y": Reply(status: 308, headers: ["location": "http://b/z"])
       default: part(asked)
       }
     }
     _ = try outcome(of: "http://me:secret@a/x", options: options, from: network)
     #expect(disk.files["x"] == bytes)
     let sent = network.asked.map(\.headers)
-    #expect(sent.map { $0["Cookie"] } == ["c", "c", nil])
-    #expect(sent.map { $0["X-Mine"] } == ["m", "m", "m"])
+    #expect(sent.map { $0["Cookie"] } == ["c", "c", nil, nil])
+    #expect(sent.map { $0["X-Mine"] } == ["m", "m", "m", "m"])
     let basic = "Basic " + Data("me:secret".utf8).base64EncodedString()
-    #expect(sent.map { $0["Authorization"] } == [basic, basic, nil])
+    #expect(sent.map { $0["Authorization"] } == [basic, basic, nil, nil])
     #expect(sent.allSatisfy { $0["Accept-Encoding"] == "identity" })
     #expect(network.asked.first?.url.absoluteString == "http://a/x", "not in the address")
   }
@@ -423,44 +423,6 @@ import Testing
     #expect(waits.count == min(failures, Options().policy.attempts - 1))
     #expect((disk.files["x"] == bytes) == (failures == 2))
     #expect((error(of: outcome) as? FileFailure)?.code == (failures == 2 ? nil : EMFILE))
-  }
-
-  // MARK: - Servers that violate the protocol
-
-  private enum BadPart: CaseIterable {
-    case withoutTheEntityTag, ofAnotherSize, ofAnotherRange, withFewerBytes, withMoreBytes
-  }
-
-  /// The first response breaks after 12,000 bytes, and the next one contradicts it, or itself.
-  @Test(arguments: BadPart.allCases)
-  private func badPart_isFollowedByARequestForTheWholeFile(bad: BadPart) throws {
-    var isFirst = true
-    let network = network { asked in
-      var reply = part(asked)
-      if isFirst { reply.stop = 12_000 }
-      isFirst = false
-      guard asked.headers["Range"] != nil else { return reply }
-      switch bad {
-      case .withoutTheEntityTag:
-        reply.headers["etag"] = nil
-        reply.body = Data(bytes.reversed().suffix(reply.body.count))
-      case .ofAnotherSize:
-        reply = Reply(status: 416, headers: ["content-range": "bytes */12000"])
-      case .ofAnotherRange: reply.headers["content-range"] = "bytes 0-9/20000"
-      case .withFewerBytes:
-        reply.headers["content-length"] = "4000"
-        reply.body = bytes.subdata(in: 8000..<12_000)
-      case .withMoreBytes:
-        // A body of unknown length.
-        reply.headers["content-length"] = "unknown"
-        reply.headers["content-range"] = "bytes 12000-12999/20000"
-        reply.body = bytes.subdata(in: 8000..<16_000)
-      }
-      return reply
-    }
-    _ = try outcome(checksum: false, from: network)
-    #expect(disk.files["x"] == bytes)
-    #expect(network.asked.map { $0.headers["Range"] } == [nil, "bytes=12000-19999", nil])
   }
 
   @Test(arguments: [403, 0, 503], [0, 0.05])
@@ -487,30 +449,6 @@ import Testing
     let outcome = try outcome(checksum: false, options: options, from: network)
     #expect(error(of: outcome) == nil, "\(outcome)")
     #expect(disk.files["x"] == bytes)
-  }
-
-  @Test func lyingMirror_isAskedNoMore() throws {
-    var options = Options()
-    options.concurrency = 1
-    let network = network { asked in
-      var reply = part(asked)
-      if asked.url.host() == "a" { reply.body[100] ^= 1 }
-      return reply
-    }
-    _ = try outcome(options: options, mirrors: ["http://b/x"], from: network)
-    #expect(disk.files["x"] == bytes)
-    #expect(network.asked.last?.url.host() == "b")
-  }
-
-  @Test func deadMirror_costsAHeadStart() throws {
-    let network = network { asked in
-      var reply = part(asked)
-      if asked.url.host() == "a" { reply.latency = .seconds(1000) }
-      return reply
-    }
-    _ = try outcome(mirrors: ["http://b/x"], from: network)
-    #expect(disk.files["x"] == bytes)
-    #expect(world.now < .seconds(1))
   }
 
   @Test func mirrorsThatAnswerAtOnce_writeOneOfTheirFiles() throws {
@@ -554,22 +492,22 @@ import Testing
     try copy.verify()
   }
 
-  @Test func lyingMirrorAmongSeveral_isFoundWithTwoDownloads() throws {
+  @Test(arguments: [(1, "ab", "a"), (3, "abc", "a"), (3, "abc", "b"), (3, "abc", "c")])
+  func lyingMirror_isFoundWithTwoDownloads(split: Int, hosts: String, liar: String) throws {
     var options = Options()
-    options.split = 3
+    options.split = split
     options.minimumSegment = 1000
-    for liar in ["a", "b", "c"] {
-      let network = network { asked in
-        var reply = part(asked)
-        if asked.url.host() == liar { reply.body[reply.body.count / 2] ^= 1 }
-        return reply
-      }
-      _ = try outcome(options: options, mirrors: ["http://b/x", "http://c/x"], from: network)
-      #expect(disk.files["x"] == bytes, "\(liar)")
-      let wholes = network.asked.count { $0.headers["Range"] == nil }
-      #expect(wholes <= 3, "\(liar): divided, from the liar alone, and from another one")
-      disk.remove("x")
+    let network = network { asked in
+      var reply = part(asked)
+      if asked.url.host() == liar { reply.body[reply.body.count / 2] ^= 1 }
+      return reply
     }
+    _ = try outcome(
+      options: options, mirrors: hosts.dropFirst().map { "http://\($0)/x" }, from: network)
+    #expect(disk.files["x"] == bytes)
+    #expect(network.asked.last?.url.host() != liar)
+    let wholes = network.asked.count { $0.headers["Range"] == nil }
+    #expect(wholes <= 3, "divided, from the liar alone, and from another one")
   }
 
   @Test func wrongChecksumInTheList_isFoundAfterTwoDownloads() throws {
@@ -579,14 +517,6 @@ import Testing
     #expect(error(of: outcome) is ChecksumMismatch)
     #expect(network.asked.count == 2)
     #expect(disk.files.isEmpty && disk.partialNames.isEmpty)
-  }
-
-  @Test func rangesThatAreAnnouncedButIgnored_areNotAskedForAgain() throws {
-    let network = network { _ in
-      Reply(headers: ["etag": "\"1\"", "accept-ranges": "bytes"], body: bytes)
-    }
-    _ = try outcome(checksum: false, options: fourConnections, from: network)
-    #expect(disk.files["x"] == bytes)
   }
 
   @Test func slowMirror_isUsed_whenTheFastOneHasGone() throws {
@@ -611,7 +541,20 @@ import Testing
     #expect(world.now > .seconds(40), "\(world.now)")
   }
 
-  // MARK: - What is on the disk before a good response
+  // MARK: - The disk
+
+  @Test(arguments: [1, 2, 19])
+  func fullDisk_isReportedAtOnce_andALaterRunCompletes(write: Int) throws {
+    let writes = CallCounter()
+    disk.beforeWrite = { if writes.call() == write { throw FileFailure(.write, "x", ENOSPC) } }
+    let network = network { part($0) }
+    let outcome = try outcome(from: network)
+    #expect((error(of: outcome) as? FileFailure)?.code == ENOSPC)
+    #expect(network.asked.count == 1, "a full disk isn't worth a second attempt")
+    #expect(disk.files.isEmpty && disk.partialNames.isEmpty)
+    _ = try self.outcome(from: network)
+    #expect(disk.files["x"] == bytes)
+  }
 
   /// Downloads `x` from a server that breaks the connection after 2 of 3 MiB.
   private func leavePartialFile(of content: Data, tag: String?, from url: String) throws {

@@ -50,12 +50,10 @@ import Testing
     #expect(storage.keptCount == 1)
   }
 
-  @Test func closed_oneByOne_canBeOpenedAgain() throws {
+  @Test func fileThatIsClosed_canBeOpenedAgain() throws {
     storage.close(try begin("a"))
-    let second = try begin("a")
-    #expect(try folder.names == ["a.part"])
-    storage.close()
     #expect(try folder.names.isEmpty)
-    withExtendedLifetime(second) {}
+    try storage.commit(begin("a"))
+    #expect(try folder.names == ["a"])
   }
 }

@@ -4,51 +4,33 @@ import Testing
 @testable import FetchEngine
 
 @Suite struct MirrorsTests {
-  private let mirrors = Mirrors()
+  private static let far = ["slow": 120_000, "fast": 9_000_000, "middle": 1_000_000]
+  /// Each is less than eight times as fast as the one before, but the last is much faster than the
+  /// first.
+  private static let near = ["a": 200_000, "b": 1_000_000, "c": 4_000_000]
 
-  private func address(_ host: String) throws -> URL {
-    try #require(URL(string: "http://\(host)/x"))
-  }
-
-  private func hosts(_ ranked: [URL]) -> [String] { ranked.map { $0.host() ?? "" } }
-
-  private func note(_ speeds: [(host: String, bytesPerSecond: Int)]) throws {
+  @Test(
+    arguments: [
+      (far, nil, 0, "slow fast middle", "fast middle slow"),
+      (far, nil, 1, "slow fast middle", "fast middle slow"),
+      (far, nil, 2, "slow fast middle", "fast middle slow"),
+      (near, nil, 0, "a b c", "b c a"), (near, nil, 0, "a c b", "c b a"),
+      (near, nil, 0, "b a c", "b c a"), (near, nil, 0, "c b a", "c b a"),
+      (near, nil, 0, "b c", "b c"), (near, nil, 1, "b c", "c b"),
+      (["fast": 9_000_000, "slow": 200_000], "fast", 0, "fast slow unknown", "unknown slow fast"),
+    ] as [([String: Int], String?, Int, String, String)])
+  func ranked_putsMuchSlowerMirrorsLast_andFailuresAfterThem(
+    speeds: [String: Int], failed: String?, rotation: Int, hosts: String, order: String
+  ) throws {
+    let mirrors = Mirrors()
+    func address(_ host: some StringProtocol) throws -> URL {
+      try #require(URL(string: "http://\(host)/x"))
+    }
     for (host, speed) in speeds {
       mirrors.note(try address(host), bytes: speed, in: .seconds(1))
     }
-  }
-
-  @Test func muchSlowerMirrors_comeLast_inAnyRotation() throws {
-    try note([("slow", 120_000), ("fast", 9_000_000), ("middle", 1_000_000)])
-    let all = try ["slow", "fast", "middle"].map(address)
-    for rotation in 0..<3 {
-      #expect(hosts(mirrors.ranked(all, rotation: rotation)) == ["fast", "middle", "slow"])
-    }
-  }
-
-  @Test func rank_isTheSame_howeverTheSpeedsLieBetweenTheExtremes() throws {
-    // Each is less than eight times as fast as the one before, but the last is much faster than the
-    // first.
-    try note([("a", 200_000), ("b", 1_000_000), ("c", 4_000_000)])
-    for order in [["a", "b", "c"], ["a", "c", "b"], ["b", "a", "c"], ["c", "b", "a"]] {
-      let ranked = hosts(mirrors.ranked(try order.map(address), rotation: 0))
-      #expect(ranked.last == "a")
-      #expect(Array(ranked.dropLast()) == order.filter { $0 != "a" })
-    }
-  }
-
-  @Test func equallyFastMirrors_areRotated() throws {
-    try note([("a", 1_000_000), ("b", 2_000_000)])
-    let all = try ["a", "b"].map(address)
-    #expect(hosts(mirrors.ranked(all, rotation: 0)) == ["a", "b"])
-    #expect(hosts(mirrors.ranked(all, rotation: 1)) == ["b", "a"])
-  }
-
-  @Test func failures_outweighSpeed() throws {
-    try note([("fast", 9_000_000), ("slow", 200_000)])
-    mirrors.blame(try address("fast"))
-    #expect(
-      hosts(mirrors.ranked(try ["fast", "slow", "unknown"].map(address), rotation: 0))
-        == ["unknown", "slow", "fast"])
+    if let failed { mirrors.blame(try address(failed)) }
+    let ranked = mirrors.ranked(try hosts.split(separator: " ").map(address), rotation: rotation)
+    #expect(ranked.map { $0.host() ?? "" }.joined(separator: " ") == order)
   }
 }

@@ -154,39 +154,4 @@ import Testing
     }
     #expect(disk.partialNames.isEmpty, "seed \(seed)")
   }
-
-  /// On a disk that sometimes fails, the download fails without an incomplete file under a final
-  /// name, and a later run with a working disk succeeds.
-  @Test(arguments: Array(seeds.prefix(100)))
-  func fullDisk_isReported_andALaterRunCompletes(seed: UInt64) throws {
-    let world = World(seed: seed)
-    let disk = SimulatedDisk()
-    let bytes = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
-    let url = try #require(URL(string: "http://m0/x"))
-    let file = Download(name: "x", mirrors: [url], checksum: Checksum(of: bytes))
-    var writes = Int.random(in: 1...99, using: &world.random)
-    disk.beforeWrite = {
-      writes -= 1
-      if writes == 0 { throw FileFailure(.write, "x", ENOSPC) }
-    }
-    for isGood in [false, true] {
-      let network = SimulatedNetwork(world) { _ in Reply(body: bytes) }
-      let downloader = Downloader(
-        transport: network, storage: disk, disk: .immediate, time: world.time)
-      let work = downloader.downloadAll([file])
-      world.run { !work.isPending }
-      let outcome = try #require(try work.currentResult?.get().first)
-      if isGood {
-        #expect(disk.files["x"] == bytes)
-      } else {
-        guard case .failed(_, let error, _) = outcome else {
-          Issue.record("seed \(seed): \(outcome)")
-          return
-        }
-        #expect("\(error)".contains("No space left on device"))
-        #expect(disk.files.isEmpty && disk.partialNames.isEmpty)
-        #expect(network.asked.count == 1, "a full disk is not worth a second attempt")
-      }
-    }
-  }
 }

@@ -212,8 +212,6 @@ final class SimulatedDisk: Storage, @unchecked Sendable {
     return bytes.count
   }
 
-  func remove(_ name: String) { files[name] = nil }
-
   func open(_ name: String) throws -> any Part {
     try beforeOpen()
     return SimulatedPart(disk: self, name: name)

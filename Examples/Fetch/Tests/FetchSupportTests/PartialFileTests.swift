@@ -40,69 +40,63 @@ import Testing
     #expect(try folder.names == ["a.part", "a.part.json"])
   }
 
-  @Test func commit_givesTheFileItsFinalName() throws {
-    let file = try begin("a b.txt")
-    #expect(try folder.names == ["a b.txt.part"])
-    try file.write("two", at: 4)
-    try file.write("one ", at: 0)
-    try file.commit()
-    #expect(try folder.names == ["a b.txt"])
-    #expect(try folder.text("a b.txt") == "one two")
-  }
-
-  @Test func commit_whenFinalNameExists_replacesTheFile_ifItMay() throws {
-    try Data("old and longer".utf8).write(to: folder.file("a"))
-    let file = try begin("a")
-    try file.write("new", at: 0)
-    let failure = #expect(throws: FileFailure.self) { try file.commit(replacing: false) }
-    #expect(failure?.code == EEXIST)
-    #expect(try folder.text("a") == "old and longer")
-    try file.commit()
-    #expect(try folder.text("a") == "new")
-    #expect(try folder.names == ["a"])
-  }
-
-  @Test func commit_whenFinalNameIsAFolder_failsAndKeepsThePartialFile() throws {
-    let file = try begin("a")
-    try FileManager.default.createDirectory(
-      at: folder.file("a"), withIntermediateDirectories: false)
-    let failure = #expect(throws: FileFailure.self) { try file.commit() }
-    #expect(failure?.operation == .rename)
-    #expect(try folder.names == ["a", "a.part"])
-    file.close()
-    #expect(try folder.names == ["a"])
-  }
-
-  @Test func close_withoutAState_leavesNothing() throws {
-    let file = try begin("a")
-    try file.write("x", at: 0)
-    #expect(!file.close())
-    #expect(!file.close())
-    #expect(try folder.names.isEmpty)
-  }
-
-  @Test func deinit_withoutCommit_leavesNothing() throws {
-    do {
-      let file = try begin("a")
-      try file.write("x", at: 0)
-    }
-    #expect(try folder.names.isEmpty)
-  }
-
-  @Test func write_beforeTheBeginningAndAfterTheEnd_fails() throws {
-    let file = try open("a")
+  @Test func write_isForAFileThatHasBegun_untilItIsCommitted() throws {
+    let file = try open("a b.txt")
     #expect(throws: FileFailure.self) { try file.write("x", at: 0) }
     #expect(throws: FileFailure.self) { try file.commit() }
     #expect(try folder.names.isEmpty)
     try file.begin(ResumeState())
+    #expect(try folder.names == ["a b.txt.part"])
+    try file.write("two", at: 4)
+    try file.write("one ", at: 0)
     try file.commit()
     let failure = #expect(throws: FileFailure.self) { try file.write("x", at: 0) }
     #expect(failure?.code == EBADF)
     #expect(throws: FileFailure.self) { try file.begin(ResumeState()) }
     #expect(throws: FileFailure.self) { try file.commit() }
     file.close()
-    #expect(try folder.text("a") == "")
+    #expect(try folder.names == ["a b.txt"] && folder.text("a b.txt") == "one two")
+  }
+
+  @Test func commit_replacesAFile_ifItMay_andKeepsItsPermissions() throws {
+    try Data("old and longer".utf8).write(to: folder.file("a"))
+    let manager = FileManager.default
+    try manager.setAttributes([.posixPermissions: 0o600], ofItemAtPath: folder.path("a"))
+    let file = try begin("a")
+    try file.write("new", at: 0)
+    let failure = #expect(throws: FileFailure.self) { try file.commit(replacing: false) }
+    #expect(failure?.code == EEXIST)
+    #expect(try folder.text("a") == "old and longer")
+    try file.commit()
+    #expect(try folder.text("a") == "new" && folder.names == ["a"])
+    let permissions = try manager.attributesOfItem(atPath: folder.path("a"))[.posixPermissions]
+    #expect((permissions as? NSNumber)?.intValue == 0o600)
+  }
+
+  @Test func folders_areNotReplaced() throws {
+    let file = try begin("a")
+    try FileManager.default.createDirectory(
+      at: folder.file("a"), withIntermediateDirectories: false)
+    var failure = #expect(throws: FileFailure.self) { try file.commit() }
+    #expect(failure?.operation == .rename)
+    #expect(try folder.names == ["a", "a.part"])
+    file.close()
+    failure = #expect(throws: FileFailure.self) { try open("a") }
+    #expect(failure?.code == EISDIR)
     #expect(try folder.names == ["a"])
+    let lost = try PartialFile(for: "a", in: folder.path("missing/"))
+    failure = #expect(throws: FileFailure.self) { try lost.begin(ResumeState()) }
+    #expect(failure?.code == ENOENT && failure?.description.contains("missing/a.part") == true)
+  }
+
+  @Test(arguments: [true, false])
+  func file_withoutAState_leavesNothing(isClosed: Bool) throws {
+    do {
+      let file = try begin("a")
+      try file.write("x", at: 0)
+      if isClosed { #expect(!file.close() && !file.close()) }
+    }
+    #expect(try folder.names.isEmpty)
   }
 
   @Test func close_withASavedState_keepsWhatALaterRunContinues() throws {
@@ -114,36 +108,24 @@ import Testing
     #expect(try folder.text("a.part") == "four", "bytes beyond the record are removed")
     try file.write(" more.", at: 4)
     try file.commit()
-    #expect(try folder.text("a") == "four more.")
-    #expect(try folder.names == ["a"])
+    #expect(try folder.text("a") == "four more." && folder.names == ["a"])
   }
 
-  @Test func close_savesTheLatestState() throws {
-    do {
-      let file = try begin("a")
-      try file.write("four", at: 0)
-      file.keep(four)
-      #expect(file.close())
-    }
+  @Test func close_savesTheLatestState_evenIfItIsShorter() throws {
+    var long = four
+    long.validator = Validator(
+      entityTag: "\"\(String(repeating: "x", count: 100))\"", lastModified: nil)
+    let file = try begin("a")
+    try file.write("four", at: 0)
+    try file.save(long)
+    file.keep(four)
+    #expect(file.close())
     let next = try open("a")
     #expect(next.leftover == four)
     try next.begin(four)
     try next.restart()
     #expect(!next.close())
     #expect(try folder.names.isEmpty)
-  }
-
-  @Test func save_ofAShorterState_isReadAgain() throws {
-    var state = four
-    state.validator = Validator(
-      entityTag: "\"\(String(repeating: "x", count: 100))\"", lastModified: nil)
-    let file = try begin("a")
-    try file.write("four", at: 0)
-    try file.save(state)
-    state.validator = nil
-    try file.save(state)
-    file.close()
-    #expect(try open("a").leftover == state)
   }
 
   // MARK: - What an earlier run left
@@ -224,8 +206,7 @@ import Testing
     try file.write("four", at: 0)
     try file.save(four)
     #expect(!file.close(), "it can't be resumed")
-    #expect(try folder.names == ["a.part.json"])
-    #expect(try folder.text("a.part.json") == "mine")
+    #expect(try folder.names == ["a.part.json"] && folder.text("a.part.json") == "mine")
   }
 
   /// Each of these is a file of the user's that has the name of a partial file or its record.
@@ -287,52 +268,22 @@ import Testing
     #expect(try folder.text("a") == "mine")
   }
 
-  @Test func linkWithAPartialName_leavesItsTargetAlone() throws {
+  @Test func linkFIFOAndFolderWithPartialNames_areLeftAlone() throws {
+    let manager = FileManager.default
     try Data("precious".utf8).write(to: folder.file("target"))
-    try FileManager.default.createSymbolicLink(
+    try manager.createSymbolicLink(
       at: folder.file("a.part"), withDestinationURL: folder.file("target"))
-    try begin("a").commit()
+    #expect(mkfifo(folder.path("b.part"), 0o600) == 0)
+    try manager.createDirectory(
+      at: folder.file("b.1.part.json"), withIntermediateDirectories: false)
+    for name in ["a", "b"] { try begin(name).commit() }
     #expect(try folder.text("target") == "precious")
-    #expect(try folder.names == ["a", "a.part", "target"])
-  }
-
-  @Test func fifoAndFolderWithPartialNames_areLeftAlone() throws {
-    #expect(mkfifo(folder.path("a.part"), 0o600) == 0)
-    try FileManager.default.createDirectory(
-      at: folder.file("a.1.part.json"), withIntermediateDirectories: false)
-    try begin("a").commit()
-    #expect(try folder.names == ["a", "a.1.part.json", "a.part"])
-  }
-
-  @Test func commit_keepsThePermissionsOfTheFileThatIsReplaced() throws {
-    let path = folder.path("a")
-    try Data("old".utf8).write(to: folder.file("a"))
-    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
-    try begin("a").commit()
-    let attributes = try FileManager.default.attributesOfItem(atPath: path)
-    #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
-  }
-
-  @Test func begin_whenTheFolderIsMissing_saysSo() throws {
-    let file = try PartialFile(for: "a", in: folder.path("missing/"))
-    let failure = #expect(throws: FileFailure.self) { try file.begin(ResumeState()) }
-    #expect(failure?.code == ENOENT)
-    #expect(failure?.description.contains("missing/a.part") == true)
-  }
-
-  @Test func init_whenTheNameIsAFolder_saysSo() throws {
-    try FileManager.default.createDirectory(
-      at: folder.file("a"), withIntermediateDirectories: false)
-    let failure = #expect(throws: FileFailure.self) { try open("a") }
-    #expect(failure?.code == EISDIR)
-    #expect(try folder.names == ["a"])
+    #expect(try folder.names == ["a", "a.part", "b", "b.1.part.json", "b.part", "target"])
   }
 
   @Test func isPartialName_isTrueForPartialNamesAlone() {
-    #expect(PartialFile.isPartialName(PartialFile.partialName(for: "a")))
-    #expect(PartialFile.isPartialName("a.part.json"))
-    #expect(!PartialFile.isPartialName("a.parts"))
-    #expect(!PartialFile.isPartialName("part"))
+    let names = [PartialFile.partialName(for: "a"), "a.part.json", "a.parts", "part"]
+    #expect(names.map(PartialFile.isPartialName) == [true, true, false, false])
   }
 }
 

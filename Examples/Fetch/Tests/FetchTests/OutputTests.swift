@@ -64,6 +64,8 @@ import Testing
     let ending = try await folder.fetch([], setup: program)
     #expect(ending.status == 3)
     #expect(ending.output.contains("standard output: Broken pipe"), "\(ending.output)")
+    let full = try await folder.fetch([url, "-o", "-"], setup: "exec >/dev/full")
+    #expect(full.status == 1 && full.output.contains("standard output: No space"), "\(full.output)")
     await server.stop()
   }
 
@@ -87,45 +89,22 @@ import Testing
     }
     #expect(try Set(folder.names) == Set(mine.keys).union(["x"]))
     #expect(try folder.text("x") == "hello")
-    await server.stop()
-  }
-
-  @Test func noClobber_keepsAFileWithAWrongChecksum() async throws {
-    try Data("mine".utf8).write(to: folder.file("x"))
     let wrong = String(repeating: "0", count: 64)
-    let ending = try await folder.fetch(
-      ["http://127.0.0.1:1/x sha256=\(wrong)", "--no-clobber"])
+    let ending = try await folder.fetch(["\(address)/x sha256=\(wrong)", "--no-clobber"])
     #expect(ending.status == 1 && ending.output.contains("wrong sha256"), "\(ending.output)")
-    #expect(try folder.text("x") == "mine")
+    #expect(try folder.text("x") == "hello")
+    await server.stop()
   }
 
   // MARK: - Messages
 
-  @Test func quiet_printsErrorsOnly_onStandardError() async throws {
-    let server = try await RawServer { request in
-      request.line.contains(" /x ")
-        ? Self.hello : "HTTP/1.1 404 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-    }
-    let address = "http://127.0.0.1:\(server.port)"
-    let good = try await folder.fetch(["-q", "\(address)/x"])
-    #expect(good.status == 0 && good.output.isEmpty, "\(good.output)")
-    let bad = try await folder.fetch(["-q", "\(address)/y"], setup: "exec >out")
-    #expect(bad.status == 1)
-    #expect(bad.output.hasPrefix("fetch: y: HTTP status 404"), "\(bad.output)")
-    #expect(try folder.text("out").isEmpty)
-    await server.stop()
-  }
-
   @Test func refusedConnection_isReportedAtOnce_withItsAddress() async throws {
-    let duration = try await ContinuousClock().measure {
-      let ending = try await folder.fetch(["-q", "http://127.0.0.1:1/x"])
-      #expect(ending.status == 1)
-      #expect(
-        ending.output == "fetch: x: cannot connect to 127.0.0.1:1: Connection refused\n",
-        "\(ending.output)")
-    }
-    // With all its retries, it takes half a minute.
-    #expect(duration < .seconds(10))
+    let ending = try await folder.fetch(["-q", "http://127.0.0.1:1/x"])
+    #expect(ending.status == 1)
+    // With all its retries, it takes half a minute, and says so.
+    #expect(
+      ending.output == "fetch: x: cannot connect to 127.0.0.1:1: Connection refused\n",
+      "\(ending.output)")
     let proxy = try await folder.fetch(
       ["-q", "http://example.org/x"], setup: "export http_proxy=127.0.0.1:1")
     #expect(
@@ -133,26 +112,88 @@ import Testing
       "\(proxy.output)")
   }
 
-  /// A list in another format must not be taken for one whose files need no verification.
-  @Test func metalink_isNotAList() async throws {
-    let server = try await RawServer { _ in Self.hello }
-    let list = """
-      <?xml version="1.0"?><metalink xmlns="urn:ietf:params:xml:ns:metalink"><file name="x">
-      <hash type="sha-512">00</hash>
-      <url>http://127.0.0.1:\(server.port)/x</url></file></metalink>
-      """
-    try Data(list.utf8).write(to: folder.file("list"))
-    let ending = try await folder.fetch(["-q", "--list", "list"])
-    #expect(ending.status == 64, "\(ending.output)")
-    #expect(try folder.names == ["list"])
-    #expect(server.requests.isEmpty)
-    await server.stop()
-  }
-
-  @Test func help_fitsOnAScreen() async throws {
+  @Test func help_fitsOnAScreen_andTheVersionIsThatOfTheRepository() async throws {
     let ending = try await folder.fetch(["--help"], setup: "export COLUMNS=80")
     #expect(ending.status == 0)
     let lines = ending.output.split(separator: "\n", omittingEmptySubsequences: false)
     #expect(lines.count <= 40 && lines.allSatisfy { $0.count <= 80 }, "\(ending.output)")
+    let version = URL(filePath: #filePath).appending(path: "../../../../../VERSION").standardized
+    #expect(
+      try await folder.fetch(["--version"]).output == String(contentsOf: version, encoding: .utf8))
+  }
+
+  /// Arguments, what the shell does first, and the message of the error.
+  private static let badUsages: [([String], String, String)] = {
+    let url = "http://127.0.0.1:1/x"
+    return [
+      (["--timeout", "0", url], "", "--timeout must be a positive number of seconds"),
+      (["--deadline", "nan", url], "", "--deadline must be a positive number of seconds"),
+      (["--retries=-1", url], "", "--retries must be from 0 to 1000000"),
+      (["--retries", "\(Int.max)", url], "", "--retries must be from 0 to 1000000"),
+      (["--concurrency", "\(Int.max)", url], "", "--concurrency must be from 1 to 100000"),
+      (["--per-host", "0", url], "", "--per-host must be at least 1"),
+      (["--header", "a b: c", url], "", "--header needs"),
+      (["--header", "Range: bytes=0-9", url], "", "--header can't set Range"),
+      (["--header", "if-range: x", url], "", "--header can't set if-range"),
+      (["--header", "Host: h", url], "", "--header can't set Host"),
+      (["--cacert", "/nonexistent", url], "", "/nonexistent can't be read"),
+      (["--cacert", "/dev/null", url], "", "no certificate"),
+      (["--directory", "/etc/passwd", url], "", "cannot create /etc/passwd"),
+      (["-o", "/tmp", url], "", "/tmp is a folder"),
+      (["-o", "x", url, url + "y"], "", "is for one download"),
+      (["--trace", "trace.txt", url], "", "--trace: "),
+      (["--trace", "trace", url], "", "--trace: "),
+      (["--trace", "none/trace.json", "-d", "files", url], "", "--trace: "),
+      (["ftp//nonsense"], "", "nonsense"),
+      (["\u{1B}[31m\u{9B}31m"], "", "\u{FFFD}[31m\u{FFFD}31m"),
+      (["http://127.0.0.1:70000/x"], "", "not a valid URL"),
+      ([], "", "There is no file to download"),
+      (["--quiet", ""], "", "There is no file to download"),
+      (["--list", "/dev/null"], "", "There is no file to download"),
+      (["--list", "/nonexistent"], "", "cannot read /nonexistent: No such file or directory"),
+      (["--list", "/"], "", "cannot read /: Is a directory"),
+      (["--list", "-"], "exec <&-", "standard input"),
+      (["--list", "list"], #"printf 'http://a/caf\351.txt' >list"#, "isn't UTF-8"),
+      (
+        ["\(url) out=x", "--list", "list"], "echo >list; echo '\(url) out=X' >>list",
+        "list:2: \"X\""
+      ),
+      // A list in another format isn't one of files that need no verification.
+      (
+        ["-q", "--list", "list"],
+        "echo '<metalink><hash type=\"sha-512\">00</hash><url>\(url)</url></metalink>' >list",
+        "list:1: "
+      ),
+      ([url], "export all_proxy=socks5://me:secret@127.0.0.1:1", "not the URL of an HTTP proxy"),
+      ([url], "export all_proxy=http://me:secret@127.0.0.1:70000", "not the URL of an HTTP proxy"),
+    ]
+  }()
+
+  @Test(arguments: badUsages)
+  func badUsage_isExplained_beforeAnythingIsWritten(
+    arguments: [String], setup: String, message: String
+  ) async throws {
+    let ending = try await folder.fetch(arguments, setup: setup.isEmpty ? "true" : setup)
+    #expect(ending.status == 64, "\(ending.output)")
+    #expect(ending.output.contains(message), "\(ending.output)")
+    #expect(!ending.output.contains("secret"))
+    #expect(try folder.names.allSatisfy { $0 == "list" })
+  }
+
+  @Test func trace_isWritten_inTheFormatOfItsExtension() async throws {
+    let server = try await RawServer { _ in "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok" }
+    let url = "http://127.0.0.1:\(server.port)/x"
+    let ending = try await folder.fetch([url, "--trace", "trace.json"])
+    await server.stop()
+    #expect(ending.status == 0, "\(ending.output)")
+    #expect(ending.output.contains("is in trace.json"))
+    let file = try JSONSerialization.jsonObject(with: Data(contentsOf: folder.file("trace.json")))
+    let events = (file as? [String: Any])?["traceEvents"] as? [[String: Any]] ?? []
+    #expect(events.contains { $0["cat"] as? String == "handler" })
+
+    let failure = try await folder.fetch(
+      ["http://127.0.0.1:1/x", "--retries", "0", "--trace", "trace.html"])
+    #expect(failure.status == 1, "the status is that of the downloads")
+    #expect(try folder.text("trace.html").hasPrefix("<!doctype html>"))
   }
 }

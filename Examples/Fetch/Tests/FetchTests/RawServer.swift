@@ -6,11 +6,10 @@ import NIOSSL
 import Synchronization
 
 /// A server on this machine that sends bytes specified by a test, with or without TLS.
+///
+/// All of it runs on an event loop of its own, because those of the program can be blocked by a test,
+/// and other tests can keep the threads of tasks for longer than a client waits.
 final class RawServer: Sendable {
-  typealias Connection = NIOAsyncChannel<ByteBuffer, ByteBuffer>
-  typealias Inbound = NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator
-  typealias Outbound = NIOAsyncChannelOutboundWriter<ByteBuffer>
-
   /// The head of a request.
   struct Request: Sendable {
     /// The lines before the first empty line.
@@ -18,16 +17,6 @@ final class RawServer: Sendable {
 
     /// The method, the URL, and the version.
     var line: String { lines.first ?? "" }
-
-    /// Reads the head of a request; nil at the end of the connection.
-    init?(from inbound: inout Inbound) async throws {
-      var head = ""
-      while !head.hasSuffix("\r\n\r\n") {
-        guard let bytes = try await inbound.next() else { return nil }
-        head += String(buffer: bytes)
-      }
-      lines = head.components(separatedBy: "\r\n").filter { !$0.isEmpty }
-    }
 
     func field(_ name: String) -> String? {
       lines.dropFirst().lazy.compactMap { line -> String? in
@@ -38,171 +27,136 @@ final class RawServer: Sendable {
     }
   }
 
-  /// A separate event loop, because those of the program can be blocked by a test.
+  /// A connection, which stays open until one of its sides closes it.
+  final class Connection: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    let channel: any Channel
+    /// Receives all bytes in place of the server.
+    var receive: ((ByteBuffer) -> Void)?
+    private var head = ""
+    private let serve: (Request, Connection) -> Void
+
+    init(_ channel: any Channel, _ serve: @escaping (Request, Connection) -> Void) {
+      (self.channel, self.serve) = (channel, serve)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+      let bytes = unwrapInboundIn(data)
+      if let receive { return receive(bytes) }
+      head += String(buffer: bytes)
+      guard head.hasSuffix("\r\n\r\n") else { return }
+      let request = Request(lines: head.components(separatedBy: "\r\n").filter { !$0.isEmpty })
+      head = ""
+      serve(request, self)
+    }
+
+    /// Sends bytes, and then closes the connection if `isLast` is true.
+    @discardableResult
+    func send(_ bytes: ByteBuffer, isLast: Bool = false) -> EventLoopFuture<Void> {
+      let sent = channel.writeAndFlush(bytes)
+      if isLast { sent.whenComplete { [channel] _ in channel.close(promise: nil) } }
+      return sent
+    }
+
+    @discardableResult
+    func send(_ text: String, isLast: Bool = false) -> EventLoopFuture<Void> {
+      send(ByteBuffer(string: text), isLast: isLast)
+    }
+  }
+
   static let loop = MultiThreadedEventLoopGroup(numberOfThreads: 1).next()
 
-  /// Runs the tasks of servers on their event loop: other tests can keep the threads on which tasks
-  /// run otherwise for longer than a client waits.
-  private final class LoopExecutor: TaskExecutor {
-    func enqueue(_ job: consuming ExecutorJob) {
-      let job = UnownedJob(job)
-      RawServer.loop.execute { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
-    }
+  /// What has arrived so far.
+  private final class Arrivals: Sendable {
+    let state = Mutex<(connections: [any Channel], requests: [Request])>(([], []))
   }
-
-  private static let executor = LoopExecutor()
-
-  /// The open connections of a server, and the requests that have arrived on them.
-  private final class Connections: Sendable {
-    private struct State {
-      var requests: [Request] = []
-      var tasks: [Task<Void, Never>] = []
-      var isStopped = false
-    }
-
-    private let state = Mutex(State())
-
-    var requests: [Request] { state.withLock { $0.requests } }
-
-    func record(_ request: Request) { state.withLock { $0.requests.append(request) } }
-
-    /// Runs `handle` with a connection, and closes that.
-    ///
-    /// Each connection needs this, even one that arrives while the server stops: a connection that is
-    /// released without having been closed ends the process.
-    func add(_ connection: Connection, handle: @escaping Handler) {
-      // A client that breaks a connection ends that connection, not the server.
-      let task = Task<Void, Never>(executorPreference: RawServer.executor) {
-        try? await connection.executeThenClose { inbound, outbound in
-          var inbound = inbound.makeAsyncIterator()
-          try await handle(connection.channel, &inbound, outbound, self)
-        }
-      }
-      let isStopped = state.withLock { state in
-        state.tasks.append(task)
-        return state.isStopped
-      }
-      if isStopped { task.cancel() }
-    }
-
-    /// Cancels the tasks of all connections, also of those that arrive later, and returns them.
-    @discardableResult func stop() -> [Task<Void, Never>] {
-      let tasks = state.withLock { state in
-        state.isStopped = true
-        return state.tasks
-      }
-      for task in tasks { task.cancel() }
-      return tasks
-    }
-  }
-
-  private typealias Handler =
-    @Sendable (
-      any Channel, inout Inbound, Outbound, Connections
-    ) async throws -> Void
 
   /// The port on the requested interface.
   let port: Int
   private let listener: any Channel
-  private let connections: Connections
+  private let arrivals: Arrivals
 
   /// Starts a server.
   ///
   /// - Parameters:
   ///   - host: The address on which the server listens.
   ///   - tls: The certificate and its key.
-  ///   - serve: Handles a request; when it returns, the connection is closed.
-  convenience init(
+  ///   - serve: Is called with each request, on the event loop.
+  ///   - begin: Is called with each connection, on the event loop.
+  init(
     host: String = "127.0.0.1", tls: NIOSSLContext? = nil,
-    _ serve: @escaping @Sendable (Request, inout Inbound, Outbound) async throws -> Void
+    serve: @escaping @Sendable (Request, Connection) -> Void,
+    begin: @escaping @Sendable (Connection) -> Void = { _ in }
   ) async throws {
-    try await self.init(host: host, tls: tls) { _, inbound, outbound, connections in
-      guard let request = try await Request(from: &inbound) else { return }
-      connections.record(request)
-      try await serve(request, &inbound, outbound)
-    }
-  }
-
-  /// Starts a server that handles each connection with `handle`, and closes it when that returns.
-  private init(host: String, tls: NIOSSLContext?, handle: @escaping Handler) async throws {
-    let connections = Connections()
-    self.connections = connections
+    let arrivals = Arrivals()
     listener = try await ServerBootstrap(group: Self.loop)
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
-          if let tls {
-            try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls))
+          arrivals.state.withLock { $0.connections.append(channel) }
+          let pipeline = channel.pipeline.syncOperations
+          if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
+          let connection = Connection(channel) { request, connection in
+            arrivals.state.withLock { $0.requests.append(request) }
+            serve(request, connection)
           }
-          connections.add(try Connection(wrappingChannelSynchronously: channel), handle: handle)
+          begin(connection)
+          try pipeline.addHandler(connection)
         }
       }
       .bind(host: host, port: 0).get()
     port = listener.localAddress?.port ?? 0
+    self.arrivals = arrivals
   }
 
-  /// Starts a server that responds to each request with the bytes of `answer`.
+  /// Starts a server that responds to each request with the bytes of `answer`, and closes the
+  /// connection.
   convenience init(
     host: String = "127.0.0.1", tls: NIOSSLContext? = nil,
     answer: @escaping @Sendable (Request) -> String
   ) async throws {
-    try await self.init(host: host, tls: tls) { request, _, outbound in
-      try await outbound.write(ByteBuffer(string: answer(request)))
+    try await self.init(host: host, tls: tls) { $1.send(answer($0), isLast: true) }
+  }
+
+  deinit {
+    listener.close(promise: nil)
+    for connection in arrivals.state.withLock({ $0.connections }) { connection.close(promise: nil) }
+  }
+
+  /// The requests that have arrived so far.
+  var requests: [Request] { arrivals.state.withLock { $0.requests } }
+
+  /// Closes the listener and all connections.
+  func stop() async {
+    listener.close(promise: nil)
+    // After this, no connection arrives. These futures never fail.
+    _ = try? await listener.closeFuture.get()
+    for connection in arrivals.state.withLock({ $0.connections }) {
+      connection.close(promise: nil)
+      _ = try? await connection.closeFuture.get()
     }
   }
+
+  // MARK: - Special servers
 
   /// Starts a server that responds to a request with `count` pieces, and calls `note` after the
   /// network has accepted each of them.
   static func sending(
     _ piece: ByteBuffer, count: Int, note: @escaping @Sendable () -> Void
   ) async throws -> RawServer {
-    try await RawServer(host: "127.0.0.1", tls: nil) { channel, inbound, _, _ in
-      _ = try await inbound.next()
-      let length = count * piece.readableBytes
-      let head = ByteBuffer(string: "HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\n")
-      try await channel.writeAndFlush(head)
-      for _ in 0..<count {
-        // Not with the writer, which accepts more than the network does while its thread is busy.
-        try await channel.writeAndFlush(piece)
+    @Sendable func send(_ rest: Int, _ channel: any Channel) {
+      guard rest > 0 else { return channel.close(promise: nil) }
+      channel.writeAndFlush(piece).whenSuccess {
         note()
+        send(rest - 1, channel)
       }
     }
-  }
-
-  /// Starts a server that responds with `text` to the first bytes on a connection.
-  static func plain(_ text: String) async throws -> RawServer {
-    try await RawServer(host: "127.0.0.1", tls: nil) { _, inbound, outbound, _ in
-      _ = try await inbound.next()
-      try await outbound.write(ByteBuffer(string: text))
+    return try await RawServer { _, connection in
+      let length = count * piece.readableBytes
+      connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\n")
+      send(count, connection.channel)
     }
   }
-
-  /// Starts a server that sends the head of a response, and then reads nothing more.
-  static func deaf(tls: NIOSSLContext) async throws -> RawServer {
-    try await RawServer(host: "127.0.0.1", tls: tls) { channel, inbound, _, _ in
-      _ = try await inbound.next()
-      try await channel.setOption(.autoRead, value: false).get()
-      let head = ByteBuffer(string: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n")
-      try await channel.writeAndFlush(head)
-      for await _ in AsyncStream<Void>.makeStream().stream {}
-    }
-  }
-
-  deinit {
-    listener.close(promise: nil)
-    connections.stop()
-  }
-
-  /// The requests that have arrived so far.
-  var requests: [Request] { connections.requests }
-
-  func stop() async {
-    listener.close(promise: nil)
-    // This future never fails.
-    _ = try? await listener.closeFuture.get()
-    for task in connections.stop() { await task.value }
-  }
-
-  // MARK: - Proxies
 
   /// Starts an HTTP proxy, which creates tunnels.
   ///
@@ -212,36 +166,34 @@ final class RawServer: Sendable {
   static func proxy(
     password: String? = nil, leadingTo port: Int? = nil
   ) async throws -> RawServer {
-    try await RawServer { request, inbound, outbound in
-      let words = request.line.split(separator: " ").map(String.init)
-      if let password, request.field("proxy-authorization") != password {
-        try await outbound.write(
-          ByteBuffer(string: "HTTP/1.1 407 Who\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"))
+    try await RawServer { request, client in
+      let words = request.line.split(separator: " ")
+      guard password == nil || request.field("proxy-authorization") == password else {
+        client.send("HTTP/1.1 407 Who\r\nContent-Length: 0\r\n\r\n", isLast: true)
         return
       }
-      guard words[0] == "CONNECT", let url = URL(string: "tunnel://\(words[1])"),
-        let host = port == nil ? url.host() : "127.0.0.1"
-      else {
-        try await outbound.write(
-          ByteBuffer(string: "HTTP/1.1 400 Bad\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"))
+      guard words[0] == "CONNECT", let url = URL(string: "tunnel://\(words[1])") else {
+        client.send("HTTP/1.1 400 Bad\r\nContent-Length: 0\r\n\r\n", isLast: true)
         return
       }
-      let server = try await connect(host, port ?? url.port ?? 80)
-      try await server.executeThenClose { answers, requests in
-        try await outbound.write(ByteBuffer(string: "HTTP/1.1 200 OK\r\n\r\n"))
-        async let forward: Void = {
-          for try await bytes in answers { try await outbound.write(bytes) }
-        }()
-        while let bytes = try await inbound.next() { try await requests.write(bytes) }
-        try await forward
+      let host = port == nil ? url.host() ?? "" : "127.0.0.1"
+      let near = client.channel
+      client.receive = { _ in near.close(promise: nil) }
+      ClientBootstrap(group: loop).channelInitializer { far in
+        far.eventLoop.makeCompletedFuture {
+          let server = Connection(far) { _, _ in }
+          server.receive = { near.writeAndFlush($0, promise: nil) }
+          try far.pipeline.syncOperations.addHandler(server)
+        }
       }
-    }
-  }
-
-  private static func connect(_ host: String, _ port: Int) async throws -> Connection {
-    try await ClientBootstrap(group: loop).connect(host: host, port: port) { channel in
-      channel.eventLoop.makeCompletedFuture {
-        try Connection(wrappingChannelSynchronously: channel)
+      .connect(host: host, port: port ?? url.port ?? 80)
+      .assumeIsolated()
+      .whenComplete { result in
+        guard case .success(let far) = result else { return near.close(promise: nil) }
+        client.receive = { far.writeAndFlush($0, promise: nil) }
+        client.send("HTTP/1.1 200 OK\r\n\r\n")
+        far.closeFuture.whenComplete { _ in near.close(promise: nil) }
+        near.closeFuture.whenComplete { _ in far.close(promise: nil) }
       }
     }
   }

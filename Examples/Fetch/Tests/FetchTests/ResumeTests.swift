@@ -9,14 +9,14 @@ import Testing
 
   init() throws { folder = try ScratchFolder() }
 
-  /// Runs `body` with a server whose file arrives slowly.
-  private func withSlowServer(
-    size: Int = 8_000_000, pause: Duration = .milliseconds(20),
+  /// Runs `body` with a server of one file, whose body stops in the first `stalls` responses.
+  private func withServer(
+    size: Int = 8_000_000, stalls: Int = 0,
     _ body: (_ server: UnreliableServer, _ arguments: [String]) async throws -> Void
   ) async throws {
     let server = try await UnreliableServer(
       UnreliableServer.Configuration(
-        sizes: size...size, mirrorCount: 1, faults: [.slow], share: 1, pause: pause))
+        sizes: size...size, mirrorCount: 1, share: 0, stalls: stalls))
     try await body(server, [server.files[0].urls[0], "--quiet"])
     await server.stop()
   }
@@ -28,49 +28,37 @@ import Testing
       && Checksum(ofFileAt: folder.path(file.name)) == file.checksum
   }
 
-  /// Waits until a record of the received bytes exists.
-  private func recordAppears(_ fetch: FetchProcess) async throws {
+  /// Starts a download, and sends it `signal` when a record of the received bytes exists.
+  private func interrupted(
+    _ arguments: [String], by signal: Int32
+  ) async throws -> FetchProcess.Ending {
+    let fetch = try FetchProcess(arguments, in: folder)
     while try !folder.names.contains(where: { $0.hasSuffix(".part.json") }), fetch.isRunning {
       try await Task.sleep(for: .milliseconds(5))
     }
+    fetch.send(signal)
+    return try await fetch.ending()
   }
 
-  @Test func killed_goesOnWhereItStopped() async throws {
-    try await withSlowServer { server, arguments in
-      let first = try FetchProcess(arguments, in: folder)
-      try await recordAppears(first)
-      first.send(SIGKILL)
-      #expect(try await first.ending().status == SIGKILL)
-      let ending = try await folder.fetch(arguments)
-      #expect(ending.status == 0, "\(ending.output)")
+  @Test(arguments: [SIGKILL, SIGINT, SIGTERM, SIGHUP])
+  func signal_endsIt_andTheNextRunGoesOnWhereItStopped(signal: Int32) async throws {
+    try await withServer(stalls: 1) { server, arguments in
+      let ending = try await interrupted([arguments[0]], by: signal)
+      #expect(ending.status == (signal == SIGKILL ? SIGKILL : 128 + signal))
+      if signal != SIGKILL {
+        #expect(ending.output.contains("1 partial file was kept; run the same command"))
+        // The progress ends with a line break.
+        #expect(ending.output.hasSuffix("\n"))
+      }
+      #expect(try await folder.fetch(arguments).status == 0)
       #expect(server.tally.requests == 2 && server.tally.partialResponses == 1)
       #expect(try isComplete(server))
     }
   }
 
-  @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
-  func signal_endsItTidily(signal: Int32) async throws {
-    try await withSlowServer { server, arguments in
-      let fetch = try FetchProcess([arguments[0]], in: folder)
-      try await recordAppears(fetch)
-      fetch.send(signal)
-      let ending = try await fetch.ending()
-      #expect(ending.status == 128 + signal)
-      #expect(ending.output.contains("1 partial file was kept; run the same command"))
-      // The progress ends with a line break.
-      #expect(ending.output.hasSuffix("\n"))
-      #expect(try await folder.fetch(arguments).status == 0)
-      #expect(server.tally.partialResponses == 1)
-    }
-  }
-
   @Test func deadline_keepsWhatCanBeContinued() async throws {
-    // The rest of the file takes seconds, on a busy machine even longer.
-    try await withSlowServer(pause: .milliseconds(50)) { server, arguments in
-      let first = try FetchProcess(arguments, in: folder)
-      try await recordAppears(first)
-      first.send(SIGINT)
-      _ = try await first.ending()
+    try await withServer(stalls: 2) { _, arguments in
+      _ = try await interrupted(arguments, by: SIGINT)
       let ending = try await folder.fetch(arguments + ["--deadline", "1"])
       #expect(ending.status == 1)
       #expect(
@@ -80,7 +68,7 @@ import Testing
   }
 
   @Test func segments_comeOverSeveralConnections() async throws {
-    try await withSlowServer(size: 20_000_000) { server, arguments in
+    try await withServer(size: 20_000_000) { server, arguments in
       let ending = try await folder.fetch(arguments + ["--split", "3"])
       #expect(ending.status == 0, "\(ending.output)")
       #expect(server.tally.requests == 3 && server.tally.partialResponses == 2)
@@ -88,22 +76,17 @@ import Testing
     }
   }
 
-  @Test func existingFile_isReplaced_unlessTheUserSaysOtherwise() async throws {
-    try await withSlowServer(size: 1000, pause: .zero) { server, arguments in
-      let name = server.files[0].name
-      try Data("mine".utf8).write(to: folder.file(name))
+  @Test func existingFile_isReplaced_unlessTheUserSaysOtherwise_orItIsAFolder() async throws {
+    try await withServer(size: 1000) { server, arguments in
+      let file = folder.file(server.files[0].name)
+      try Data("mine".utf8).write(to: file)
       #expect(try await folder.fetch(arguments + ["--no-clobber"]).status == 0)
-      #expect(try folder.text(name) == "mine")
+      #expect(try String(contentsOf: file, encoding: .utf8) == "mine")
       #expect(server.tally.requests == 0)
       #expect(try await folder.fetch(arguments).status == 0)
       #expect(try isComplete(server))
-    }
-  }
-
-  @Test func folderWithTheName_isAnErrorWithNoClobber() async throws {
-    try await withSlowServer(size: 1000, pause: .zero) { server, arguments in
-      try FileManager.default.createDirectory(
-        at: folder.file(server.files[0].name), withIntermediateDirectories: false)
+      try FileManager.default.removeItem(at: file)
+      try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)
       let ending = try await folder.fetch(arguments + ["--no-clobber"])
       #expect(ending.status == 1)
       #expect(ending.output.contains("Is a directory"), "\(ending.output)")

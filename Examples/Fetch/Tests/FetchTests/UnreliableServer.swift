@@ -31,6 +31,9 @@ final class UnreliableServer: Sendable {
     /// The fraction of the first three requests that meet a fault.
     var share = 0.4
     var pause = Duration.milliseconds(50)
+    /// The number of requests for each file on each mirror whose bodies stop after a quarter, while
+    /// the connection stays open.
+    var stalls = 0
   }
 
   struct File: Sendable {
@@ -55,12 +58,8 @@ final class UnreliableServer: Sendable {
     let site = Site(configuration)
     var mirrors: [RawServer] = []
     for mirror in 0..<configuration.mirrorCount {
-      let server = try await RawServer { request, inbound, outbound in
-        var next: RawServer.Request? = request
-        while let request = next {
-          guard try await site.respond(to: request, mirror: mirror, outbound) else { return }
-          next = try await RawServer.Request(from: &inbound)
-        }
+      let server = try await RawServer { request, connection in
+        site.respond(to: request, mirror: mirror, connection)
       }
       mirrors.append(server)
     }
@@ -128,15 +127,13 @@ private final class Site: Sendable {
     return faults[Int(luck / configuration.share * Double(faults.count))]
   }
 
-  /// Responds to a request, and returns whether the connection stays open.
   func respond(
-    to request: RawServer.Request, mirror: Int, _ outbound: RawServer.Outbound
-  ) async throws -> Bool {
+    to request: RawServer.Request, mirror: Int, _ connection: RawServer.Connection
+  ) {
     let path = request.line.split(separator: " ").dropFirst().first?.dropFirst() ?? ""
     guard let file = files[String(path)] else {
-      try await outbound.write(
-        ByteBuffer(string: "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"))
-      return true
+      connection.send("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+      return
     }
     let attempt = state.withLock { state in
       state.tally.requests += 1
@@ -146,9 +143,8 @@ private final class Site: Sendable {
     let fault = fault(file.name, mirror: mirror, attempt: attempt)
     if fault == .busy || fault == .busyWithRetryAfter {
       let delay = fault == .busy ? "" : "Retry-After: 1\r\n"
-      try await outbound.write(
-        ByteBuffer(string: "HTTP/1.1 503 Busy\r\n\(delay)Content-Length: 0\r\n\r\n"))
-      return true
+      connection.send("HTTP/1.1 503 Busy\r\n\(delay)Content-Length: 0\r\n\r\n")
+      return
     }
     var bytes = file.bytes
     if fault == .wrongByte {
@@ -164,14 +160,29 @@ private final class Site: Sendable {
       bytes = bytes.subdata(in: range)
     }
     head = "HTTP/1.1 \(head)Content-Length: \(bytes.count)\r\nETag: \(tag)\r\n"
-    try await outbound.write(ByteBuffer(string: "\(head)Accept-Ranges: bytes\r\n\r\n"))
-    let end = fault == .cutOff ? bytes.count / 2 : bytes.count
-    let piece = fault == .slow ? min(65_536, max(1, bytes.count / 20)) : max(1, end)
-    for start in stride(from: 0, to: end, by: piece) {
-      if fault == .slow, start > 0 { try await Task.sleep(for: configuration.pause) }
-      try await outbound.write(ByteBuffer(bytes: bytes[start..<min(start + piece, end)]))
+    connection.send("\(head)Accept-Ranges: bytes\r\n\r\n")
+    if attempt <= configuration.stalls {
+      connection.send(ByteBuffer(bytes: bytes.prefix(bytes.count / 4)))
+      return
     }
-    return fault != .cutOff
+    switch fault {
+    case .slow:
+      send(ByteBuffer(bytes: bytes), pieceSize: min(65_536, max(1, bytes.count / 20)), connection)
+    case .cutOff: connection.send(ByteBuffer(bytes: bytes.prefix(bytes.count / 2)), isLast: true)
+    default: connection.send(ByteBuffer(bytes: bytes))
+    }
+  }
+
+  /// Sends bytes in pieces, with a pause after each.
+  private func send(_ bytes: ByteBuffer, pieceSize: Int, _ connection: RawServer.Connection) {
+    var rest = bytes
+    guard let piece = rest.readSlice(length: min(pieceSize, rest.readableBytes)) else { return }
+    connection.send(piece)
+    guard rest.readableBytes > 0, connection.channel.isActive else { return }
+    let pause = TimeAmount(configuration.pause)
+    connection.channel.eventLoop.assumeIsolated().scheduleTask(in: pause) { [rest] in
+      self.send(rest, pieceSize: pieceSize, connection)
+    }
   }
 
   /// Returns the requested part of a file; nil for the whole file, or if its version is another one.

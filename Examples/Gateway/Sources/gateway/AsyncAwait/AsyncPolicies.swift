@@ -32,6 +32,8 @@ private enum HedgeEvent<Value: Sendable>: Sendable {
 
 /// Runs `operation`, and runs it again if it fails, or takes longer than `delay` and `budget`
 /// permits; returns the first value.
+///
+/// Only a value that arrives before the delay adds to the budget.
 func hedged<Value: Sendable>(
   delay: Duration, budget: TokenBudget,
   _ operation: @escaping @Sendable (_ attempt: Int) async throws -> Value
@@ -48,11 +50,12 @@ func hedged<Value: Sendable>(
     defer { group.cancelAll() }
     var started = 1
     var running = 1
+    var isInTime = true
     while let event = try await group.next() {
       try Task.checkCancellation()
       switch event {
       case .value(let value):
-        budget.deposit()
+        if isInTime { budget.deposit() }
         return value
       case .failure(let error):
         running -= 1
@@ -62,7 +65,9 @@ func hedged<Value: Sendable>(
           continue
         }
       case .delayOver:
-        if started > 1 || !budget.withdraw() { continue }
+        if started > 1 { continue }
+        isInTime = false
+        if !budget.withdraw() { continue }
       }
       started += 1
       running += 1
