@@ -54,7 +54,8 @@ import Testing
     // On the main actor, so that each task starts after the work that started it has ended.
     @MainActor func load(_ number: Int) {
       requests.promise(for: number) { () -> Promise<Int> in
-        counts.record(sequence(first: CoalescedWork.current) { $0.outer }.count { $0 !== .none })
+        counts.record(
+          sequence(first: CoalescedWork.current) { $0.outer }.count { $0 !== CoalescedWork.none })
         if number < 100 { Task { @MainActor in load(number + 1) } }
         return .value(number)
       }.ignoreErrors()
