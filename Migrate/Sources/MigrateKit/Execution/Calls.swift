@@ -332,7 +332,6 @@ extension Machine {
     case .plain where name == "mapError" && arguments.last?.value.isCastOfParameter == true:
       return [(state, value, nil)]
     default:
-      let bridges = library == .google ? ["get"] : ["async", "asyncValue"]
       if bridges.contains(name), arguments.isEmpty {
         return [(state, value, nil)]
       }

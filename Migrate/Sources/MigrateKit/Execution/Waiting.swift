@@ -10,6 +10,8 @@ extension Machine {
       return try awaiting(base, state, isEffect: false).map { state, value, flow in
         (state, value.map { member($0, name) }, flow)
       }
+    case .call(let callee, let arguments) where arguments.isEmpty && bridged(callee) != nil:
+      target = bridged(callee) ?? inner
     case .call(let callee, let arguments):
       // `await send(load())` and `await load().sorted()` await the calls inside, too.
       let isAsync = declarations.mayBeAsync(callee, arguments)
@@ -94,6 +96,17 @@ extension Machine {
     result.isOptional = expression.isOptional
     return result
   }
+
+  /// The promise that `promise.async()` waits for; nil for other functions.
+  private func bridged(_ callee: Expr) -> Expr? {
+    guard case .member(let base?, let name) = callee.kind, bridges.contains(name) else {
+      return nil
+    }
+    return base
+  }
+
+  /// The functions with which `async` code waits for a promise.
+  var bridges: [String] { library == .google ? ["get"] : ["async", "asyncValue"] }
 
   /// Whether a name or member is a property with an asynchronous getter.
   private func isGetter(_ expression: Expr, _ state: State) -> Bool {
