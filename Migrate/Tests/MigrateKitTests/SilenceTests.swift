@@ -131,7 +131,7 @@ struct EqualRewrite: CustomTestStringConvertible, Sendable {
         }
         """
     }
-    let found = serious(FeedFixture.before, after)
+    let found = serious(FeedFixture.beforeTree, after)
     #expect(found.isEmpty, "\(found.summary)")
   }
 
