@@ -1,4 +1,5 @@
 import Foundation
+import SwiftSyntax
 
 /// Compares two versions of a program.
 public final class Checker {
@@ -142,6 +143,17 @@ public final class Checker {
       second = new.unit(second.function, newReading, isLinear: true) ?? second
       differences = comparison().run()
     }
+    let (before, after) = (first.function, second.function)
+    if before.callsItself != after.callsItself, before.hasLoop || after.hasLoop {
+      let all = differences ?? []
+      differences = all.filter { Self.isEffect($0.0, of: before) }
+      if all.count != differences?.count {
+        report(
+          .undecided, "", name,
+          "`\(name)` called itself and has a loop now, or the reverse: only its effects were compared.",
+          old: before.place, new: after.place)
+      }
+    }
     if first.isLinear, !(differences ?? []).isEmpty {
       report(
         .undecided, "", name,
@@ -149,6 +161,15 @@ public final class Checker {
         old: first.function.place, new: second.function.place)
     }
     report(differences ?? [], name, first.function.place, second.function.place)
+  }
+
+  /// Whether a difference is about an effect as such, and not about how often it happens.
+  private static func isEffect(
+    _ difference: Comparison.Difference, of function: FunctionDeclaration
+  ) -> Bool {
+    [.effectLost, .effectAdded, .callReplaced, .executorChanged, .crash].contains(difference.rule)
+      && !difference.detail.contains(function.name + "(")
+      && !difference.detail.contains("` for each element of ")
   }
 
   private func compareClosures(
@@ -305,6 +326,25 @@ func named(_ message: String, _ parameters: [String]) -> String {
 }
 
 extension FunctionDeclaration {
+  fileprivate var callsItself: Bool {
+    tokens.contains { token in
+      guard token.text == name, token.nextToken(viewMode: .sourceAccurate)?.text == "(" else {
+        return false
+      }
+      let dot = token.previousToken(viewMode: .sourceAccurate)
+      let base = dot?.previousToken(viewMode: .sourceAccurate)
+      return dot?.text != "." || base?.text == "self"
+    }
+  }
+
+  fileprivate var hasLoop: Bool {
+    tokens.contains { ["while", "repeat", "for"].contains($0.text) }
+  }
+
+  private var tokens: [TokenSyntax] {
+    statements.map { Array($0.tokens(viewMode: .sourceAccurate)) } ?? []
+  }
+
   /// Whether this is an operator that the tree adds to promises.
   fileprivate var isOperator: Bool { type.isThenable && Declarations.thenables.contains(owner) }
 

@@ -10,15 +10,19 @@ extension Machine {
     case .literal(let text), .keyPath(let text):
       return [(state, .plain(text), nil)]
     case .closure(let body):
-      var state = state
-      state.homes[ObjectIdentifier(body)] = state.scope
-      state.captures[ObjectIdentifier(body)] = captured(by: body, state)
-      return [(state, .closure(body), nil)]
+      return try capturing(body, state).map { state in
+        var state = state
+        state.homes[ObjectIdentifier(body)] = state.scope
+        return (state, .closure(body), nil)
+      }
     case .member(let base, let name):
       return try member(base, name, expression, state, isEffect: isEffect)
     case .call(let callee, let arguments):
       return try call(callee, arguments, expression, state, isEffect: isEffect)
     case .tuple(let arguments):
+      for (index, argument) in arguments.enumerated() {
+        if let label = argument.label { tupleLabels[label] = index }
+      }
       return try all(arguments.map(\.value), state) { values in
         if values.isEmpty { return .nothing }
         return .tuple(values)
@@ -124,6 +128,8 @@ extension Machine {
     _ base: Expr?, _ name: String, _ expression: Expr, _ state: State, isEffect: Bool
   ) throws -> Values {
     guard let base else {
+      // `.value` where a promise is expected is `Promise<Void>.value`.
+      if expression.type.isThenable { return [state.withPromise(.fulfilled(.nothing))] }
       return [(state, .plain((reading.impliedTypes[name] ?? "") + "." + name), nil)]
     }
     if case .name(let type) = base.kind, type.hasPrefix("Promise") || type.hasPrefix("Guarantee"),
@@ -150,7 +156,7 @@ extension Machine {
     case .plain("self"), .plain("Self"): property(name)
     case .resolver(let id): .resolverMethod(id, name)
     case .tuple(let values):
-      if let index = Int(name), index < values.count {
+      if let index = Int(name) ?? tupleLabels[name], index < values.count {
         values[index]
       } else if ["promise", "guarantee"].contains(name), values.count == 2 {
         values[0]
@@ -260,12 +266,17 @@ extension Machine {
     _ body: Body, _ arguments: [Value], _ state: State, isEffect: Bool = false
   ) throws -> Values {
     guard depth < 12 else { return [(state, .plain("recursion"), nil)] }
+    if !body.captures.isEmpty, state.captures[ObjectIdentifier(body)] == nil {
+      return try capturing(body, state).flatMap {
+        try invoke(body, arguments, $0, isEffect: isEffect)
+      }
+    }
     depth += 1
     defer { depth -= 1 }
     var state = state
     let outer = state.scope
     state.enter(state.homes[ObjectIdentifier(body)] ?? outer)
-    let captures = state.captures[ObjectIdentifier(body)] ?? captured(by: body, state)
+    let captures = state.captures[ObjectIdentifier(body)] ?? [:]
     let saved = (body.parameters + captures.keys).map { ($0, state.environment[$0]) }
     state.environment.merge(captures) { $1 }
     if body.parameters.count > 1, arguments.count == 1 {
@@ -295,13 +306,15 @@ extension Machine {
     }
   }
 
-  /// The values that a closure captures under a name.
-  private func captured(by body: Body, _ state: State) -> [String: Value] {
-    var result: [String: Value] = [:]
-    for (name, value) in body.captures where name != "self" {
-      result[name] = (try? evaluate(value, state))?.first?.1
+  /// The paths on which a closure has captured values under names.
+  private func capturing(_ body: Body, _ state: State) throws -> [State] {
+    let captures = body.captures.filter { $0.name != "self" }
+    return try all(captures.map(\.value)[...], state, []).map { state, values, _ in
+      var state = state
+      state.captures[ObjectIdentifier(body)] = Dictionary(
+        zip(captures.map(\.name), values ?? []), uniquingKeysWith: { $1 })
+      return state
     }
-    return result
   }
 
   private func leave(

@@ -13,6 +13,10 @@ extension Machine {
     _ arguments: [Expr.Argument], _ state: State, throwsErrors: Bool
   ) throws -> Values? {
     guard case .closure(let body)? = arguments.last?.value.kind else { return nil }
+    // The labels in `of: (index: Int, row: Row).self`.
+    if let type = arguments.first?.value, case .member(let tuple?, "self") = type.kind {
+      _ = try evaluate(tuple, state)
+    }
     var state = state
     let before = state.lists.count
     let outer = state.children

@@ -20,6 +20,8 @@ final class Machine {
   let library: Library?
   /// Follows all alternatives one after the other, instead of each separately.
   let isLinear: Bool
+  /// The places of the labels in tuples of the code.
+  var tupleLabels: [String: Int] = [:]
   var depth = 0
   var stateCount = 0
 

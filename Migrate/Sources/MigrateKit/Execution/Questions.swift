@@ -137,6 +137,16 @@ extension Machine {
         return try plainTruth(isEmpty, state).map { ($0, $1 == (symbol == "=="), $2) }
       }
       if symbol == ">" { return try plainTruth(whole, state) }
+      if case .member(let base?, let name) = left.kind, base.isCast {
+        // `(value as? Type)?.member == other`
+        return try unwrapped(base, state).flatMap { first, value, flow -> [(State, Bool, Flow?)] in
+          guard let value, flow == nil else { return [(first, symbol == "!=", flow)] }
+          var state = first
+          state.environment["cast"] = member(value, name)
+          let known = Expr(.name("cast"), left.place, .other)
+          return try truth(known, symbol, right, whole, state)
+        }
+      }
       return try evaluate(left, state).flatMap { state, first, flow -> [(State, Bool, Flow?)] in
         if let flow { return [(state, false, flow)] }
         return try evaluate(right, state).flatMap {

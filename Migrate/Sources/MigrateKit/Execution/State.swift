@@ -144,12 +144,25 @@ struct State {
   func isPending(_ value: Value) -> Bool {
     switch value {
     case .promise: true
+    case .elements(let elements):
+      isPending(elements.element) || isPending(.plain(elements.source))
     case .plain(let text):
       // A new value of a type, or a case with a value, is no call to wait for.
       openCall(text).map {
-        events[$0].subject.first != "." && events[$0].baseName.first?.isUppercase == false
+        let name = events[$0].baseName
+        return events[$0].subject.first != "." && name.first?.isUppercase == false
+          && !Lowering.collectionNames.contains(name)
       } ?? false
     default: false
+    }
+  }
+
+  /// Describes what was done for each element of what is no collection as what is done with it.
+  mutating func replaceElement(of source: String) {
+    let each = Elements.each(source).text
+    for index in events.indices where events[index].loops.contains(source) {
+      events[index].loops.removeAll { $0 == source }
+      events[index].key = events[index].key.replacingOccurrences(of: each, with: source)
     }
   }
 

@@ -217,6 +217,16 @@ extension Machine {
         elements.element = value
         return (state, .fulfilled(.elements(elements)))
       }
+    case .elements(let elements) where state.isPending(.plain(elements.source)):
+      // `load().map { … }` that has to be a promise: `map` wasn't that of a collection.
+      return try settle(.plain(elements.source), state, canFail: canFail).map { state, outcome in
+        guard case .fulfilled = outcome else { return (state, outcome) }
+        var state = state
+        state.replaceElement(of: elements.source)
+        let each = Elements.each(elements.source).text
+        let value = elements.element.text.replacingOccurrences(of: each, with: elements.source)
+        return (state, .fulfilled(.plain(value)))
+      }
     case .group: return [(state, .fulfilled(.plain("results of the group")))]
     default:
       return [(state, .fulfilled(value))]

@@ -98,6 +98,9 @@ extension Lowering {
 
   private func memberAccess(_ node: MemberAccessExprSyntax, _ place: Place) -> Expr {
     let name = node.declName.fullName
+    if node.base == nil, name == "value", isExpectedPromise(Syntax(node)) {
+      return Expr(.member(nil, name), place, .promise)
+    }
     guard let base = node.base else { return Expr(.member(nil, name), place) }
     if base.trimmedDescription == "_Concurrency" { return Expr(.name(name), place) }
     let lowered = expression(base)

@@ -62,7 +62,7 @@ struct Event {
   var end = Int.max
   /// Whether a continuation is resumed, and not a promise settled.
   var isContinuation = false
-  let loops: [String]
+  var loops: [String]
   var isParallel = false
   /// The closures that are passed, which run at a time that isn't known.
   let closures: [Callback]
