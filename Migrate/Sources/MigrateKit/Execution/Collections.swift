@@ -47,7 +47,7 @@ struct Elements {
   }
 }
 
-/// Collections: what is done for each element, and what becomes of them.
+/// Collections: what is done for each element, and what the result consists of.
 extension Machine {
   /// `map`, `compactMap`, `filter`, `forEach`, and `reduce`; nil for other methods.
   ///
@@ -89,7 +89,7 @@ extension Machine {
     }
     let results = try call(
       handler, parts(of: elements, for: handler), state, isEffect: name == "forEach")
-    // Values beside a written `nil` have a value.
+    // A closure that writes `nil` for some elements has values for the others.
     let isKnown = results.contains { $0.1?.text == "nil" }
     return try results.flatMap { state, value, flow -> Values in
       var state = state

@@ -73,7 +73,7 @@ final class Program {
 
   private func arguments(of function: FunctionDeclaration) -> [Value] {
     function.parameters.enumerated().map { index, parameter in
-      // `type` is `T.self`, since nobody passes a subclass where a type is decoded.
+      // `type` is `T.self`: what is decoded has no subclasses.
       .plain(
         parameter.type.hasSuffix(".Type")
           ? "\(parameter.type.dropLast(5)).self" : "parameter \(index)")
