@@ -19,6 +19,11 @@ struct IndexOptions: ParsableArguments {
           "\(first)\(outdated.count > 1 ? " and \(outdated.count - 1) other files" : ""): warning:"
             + " changed since the build, so the index isn't used there. Build again.")
       }
+      if index.isEmpty {
+        remark(
+          "\(indexStore): warning: has no operators of these files, so the index isn't used. Build the"
+            + " program that they belong to, from where they are.")
+      }
       tree.index = index
     }
     return (tree, root)

@@ -1,6 +1,8 @@
 /// A shopping cart before and after a correct conversion: recovery with two outcomes, a shared
 /// promise, work on a queue, recursion, and a delegate.
 enum CartFixture {
+  static let beforeTree = tree(before)
+
   static let before = #"""
     import PromiseKit
     import UIKit

@@ -148,15 +148,33 @@ import Testing
     #expect(Report(SourceTree(contents: [("File.swift", text)])).summary.operators == 2)
   }
 
-  @Test func check_whenPropertyBecameFunction_saysThatItIsNotCompared() {
+  @Test(arguments: [
+    (
+      "func token() async throws -> Int {",
+      "let token = try await renew(); log(token); return token", 0
+    ),
+    ("func token() async throws -> Int {", "try await renew()", 1),
+    (
+      "var token: Int { get async throws {",
+      "let token = try await renew(); log(token); return token }", 0
+    ),
+    ("var token: Int { get async throws {", "try await renew() }", 1),
+  ])
+  func check_whenPropertyBecameFunction_comparesThem(head: String, body: String, losses: Int) {
     let before = """
       import PromiseKit
-      struct Store { var token: Promise<Int> { renew().get { log($0) } } }
+      @MainActor struct Store {
+        var token: Promise<Int> { renew().get { log($0) } }
+        func twice() -> Promise<Int> { token.map { $0 * 2 } }
+      }
       """
     let after = """
-      struct Store { func token() async throws -> Int { try await renew() } }
+      @MainActor struct Store {
+        \(head) \(body) }
+        func twice() async throws -> Int { try await token\(head.contains("func") ? "()" : "") * 2 }
+      }
       """
-    #expect(findings(before, after).map(\.rule) == [.functionLost])
+    #expect(findings(before, after).map(\.rule) == Array(repeating: .effectLost, count: losses))
   }
 
   @Test func report_whenClosureIsDeclaredToReturnPromise_decidesItsOperators() {

@@ -1,5 +1,7 @@
 /// A screen before and after a correct conversion, for mutations of the conversion.
 enum FeedFixture {
+  static let beforeTree = tree(before)
+
   static let before = """
     import PromiseKit
     import UIKit

@@ -71,8 +71,8 @@ struct Mutation: CustomTestStringConvertible, Sendable {
     Mutation(
       "async let of a dependent step",
       "let receipt = try await api.send(session, id)\n    try await api.close(receipt)",
-      "async let receipt = api.send(session, id)\n    try await api.close(receipt)",
-      .becameParallel, .argumentChanged, .waitLost),
+      "async let receipt = api.send(session, id)\n    async let end: Void = api.close(id)\n    _ = try await (receipt, end)",
+      .becameParallel, .argumentChanged),
     Mutation(
       "steps reordered",
       "let receipt = try await api.send(session, id)\n    try await api.close(receipt)\n    log.write(\"done\")",
@@ -170,16 +170,16 @@ struct Mutation: CustomTestStringConvertible, Sendable {
 
   @Test(arguments: Mutation.all)
   func check_whenConversionHasMistake_findsIt(mutation: Mutation) throws {
-    try expectFinding(of: mutation, in: FeedFixture.before, FeedFixture.after)
+    try expectFinding(of: mutation, in: FeedFixture.beforeTree, FeedFixture.after)
   }
 
   @Test(arguments: CartFixture.mutations)
   func check_whenSecondConversionHasMistake_findsIt(mutation: Mutation) throws {
-    try expectFinding(of: mutation, in: CartFixture.before, CartFixture.after)
+    try expectFinding(of: mutation, in: CartFixture.beforeTree, CartFixture.after)
   }
 
   private func expectFinding(
-    of mutation: Mutation, in before: String, _ correct: String
+    of mutation: Mutation, in before: SourceTree, _ correct: String
   ) throws {
     let after = correct.replacingOccurrences(of: mutation.find, with: mutation.replacement)
     try #require(after != correct, "The fixture has no '\(mutation.find)'.")

@@ -26,6 +26,10 @@ struct EqualRewrite: CustomTestStringConvertible, Sendable {
       "let receipt = try await api.send(session, id)\n    try await api.close(receipt)",
       "try await api.close(try await api.send(session, id))"),
     EqualRewrite(
+      "async let that the next step waits for",
+      "let receipt = try await api.send(session, id)\n    try await api.close(receipt)",
+      "async let receipt = api.send(session, id)\n    try await api.close(receipt)"),
+    EqualRewrite(
       "extracted variable", "return list.filter { $0.isVisible }",
       "let visible = list.filter { $0.isVisible }\n    return visible"),
     EqualRewrite(
@@ -127,7 +131,7 @@ struct EqualRewrite: CustomTestStringConvertible, Sendable {
         }
         """
     }
-    let found = serious(FeedFixture.before, after)
+    let found = serious(FeedFixture.beforeTree, after)
     #expect(found.isEmpty, "\(found.summary)")
   }
 

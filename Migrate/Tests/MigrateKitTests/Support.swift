@@ -2,17 +2,20 @@ import Foundation
 import MigrateKit
 import Testing
 
+/// A tree with one file.
+func tree(_ text: String) -> SourceTree { SourceTree(contents: [("File.swift", text)]) }
+
 /// The findings for two versions of a file.
 func findings(_ before: String, _ after: String) -> [Finding] {
-  Checker(
-    old: SourceTree(contents: [("File.swift", before)]),
-    new: SourceTree(contents: [("File.swift", after)])
-  ).run()
+  Checker(old: tree(before), new: tree(after)).run()
 }
 
 /// The findings that are more than notes.
-func serious(_ before: String, _ after: String) -> [Finding] {
-  findings(before, after).filter { $0.severity > .note }
+func serious(_ before: String, _ after: String) -> [Finding] { serious(tree(before), after) }
+
+/// The same for a version that many tests share, and that is parsed once.
+func serious(_ before: SourceTree, _ after: String) -> [Finding] {
+  Checker(old: before, new: tree(after)).run().filter { $0.severity > .note }
 }
 
 extension [Finding] {

@@ -48,6 +48,13 @@ final class Shapes {
     }
   }
 
+  func either(_ input: Int) -> Promise<Int> {
+    return world.start(37, input).then { value -> Promise<Int> in
+      self.world.log("either")
+      return value > 3 ? .value(value) : self.world.start(38, value)
+    }.map { max($0, 2) }
+  }
+
   func elements(_ input: Int) -> Promise<[Int]> {
     return world.start(9, input).map { [$0, $0 + 1] }.mapValues { $0 * 2 }.thenMap { value in
       self.world.start(10, value)
@@ -158,6 +165,8 @@ public func shapes() -> [Scenario] {
     scenario("cleanup") { $0.withCleanup(1) },
     scenario("recover") { $0.recovered(1) },
     scenario("recover with a value") { $0.recoveredWithValue(1) },
+    scenario("either") { $0.either(1) },
+    scenario("either, at once") { $0.either(4) },
     scenario("elements") { $0.elements(1) },
     scenario("done") { $0.done(1) },
     scenario("nested") { $0.nested(1) },

@@ -1,4 +1,5 @@
 import Foundation
+import SwiftSyntax
 
 /// Compares two versions of a program.
 public final class Checker {
@@ -51,8 +52,8 @@ public final class Checker {
   /// the tree adds to promises.
   private func inlinable(
     _ program: Program, except names: Set<String>
-  ) -> [String: (FunctionDeclaration, Body)] {
-    var result: [String: (FunctionDeclaration, Body)] = [:]
+  ) -> Inlined {
+    var result: Inlined = [:]
     for (name, functions) in program.declarations.byName
     where functions.count == 1 {
       guard let function = functions.first,
@@ -65,11 +66,10 @@ public final class Checker {
   }
 
   private func noteLost(
-    _ function: FunctionDeclaration, _ oldOnly: [String: (FunctionDeclaration, Body)],
-    _ newOnly: [String: (FunctionDeclaration, Body)]
+    _ function: FunctionDeclaration, _ oldOnly: Inlined,
+    _ newOnly: Inlined
   ) {
-    // A getter isn't called by its name, so it isn't followed.
-    let isFollowed = oldOnly[function.name] != nil && !function.name.hasSuffix(".get")
+    let isFollowed = oldOnly[function.name] != nil
     guard function.type.isThenable || function.isAsync, !isFollowed else { return }
     report(
       .functionLost, "", function.fullName,
@@ -81,8 +81,8 @@ public final class Checker {
 
   private func compare(
     _ before: FunctionDeclaration, _ after: FunctionDeclaration,
-    among matches: [FunctionDeclaration], _ oldOnly: [String: (FunctionDeclaration, Body)],
-    _ newOnly: [String: (FunctionDeclaration, Body)]
+    among matches: [FunctionDeclaration], _ oldOnly: Inlined,
+    _ newOnly: Inlined
   ) {
     guard let statements = before.statements, let others = after.statements else { return }
     // Files that both versions share have one tree.
@@ -98,29 +98,37 @@ public final class Checker {
     for twin in matches where twin !== after && twin.isAsync != after.isAsync {
       if let body = new.body(of: twin) { newOnly[twin.name] = (twin, body) }
     }
-    guard let first = old.unit(before, inlined: oldOnly),
-      let second = new.unit(after, inlined: newOnly)
+    let written = old.writtenMembers(of: before, oldOnly)
+    let members = new.writtenMembers(of: after, newOnly)
+    // Each doubles the number of paths.
+    let followsFallbacks = max(written.fallbacks, members.fallbacks) <= 5
+    let oldReading = Reading(
+      inlined: oldOnly, impliedTypes: written.impliedTypes(from: members),
+      followsFallbacks: followsFallbacks)
+    let newReading = Reading(
+      inlined: newOnly, impliedTypes: members.impliedTypes(from: written),
+      followsFallbacks: followsFallbacks)
+    guard let first = old.unit(before, oldReading), let second = new.unit(after, newReading)
     else { return }
-    compare(first, second, oldOnly, newOnly)
+    compare(first, second, oldReading, newReading)
   }
 
   private func compare(
-    _ first: Unit, _ second: Unit, _ oldOnly: [String: (FunctionDeclaration, Body)],
-    _ newOnly: [String: (FunctionDeclaration, Body)]
+    _ first: Unit, _ second: Unit, _ oldReading: Reading, _ newReading: Reading
   ) {
     var (first, second) = (first, second)
     if first.isLinear != second.isLinear {
       if !first.isLinear {
-        first = old.unit(first.function, inlined: oldOnly, isLinear: true) ?? first
+        first = old.unit(first.function, oldReading, isLinear: true) ?? first
       } else {
-        second = new.unit(second.function, inlined: newOnly, isLinear: true) ?? second
+        second = new.unit(second.function, newReading, isLinear: true) ?? second
       }
     }
     let name = first.function.fullName
     parameters = first.body.parameters
     declaration = second.function.place
     let closures: (Event, Event) -> Void = { [self] before, after in
-      compareClosures(before, after, first, second, oldOnly, newOnly)
+      compareClosures(before, after, first, second, oldReading, newReading)
     }
     func comparison() -> Comparison {
       Comparison(
@@ -131,9 +139,20 @@ public final class Checker {
     }
     var differences = comparison().run()
     if differences == nil {
-      first = old.unit(first.function, inlined: oldOnly, isLinear: true) ?? first
-      second = new.unit(second.function, inlined: newOnly, isLinear: true) ?? second
+      first = old.unit(first.function, oldReading, isLinear: true) ?? first
+      second = new.unit(second.function, newReading, isLinear: true) ?? second
       differences = comparison().run()
+    }
+    let (before, after) = (first.function, second.function)
+    if before.callsItself != after.callsItself, before.hasLoop || after.hasLoop {
+      let all = differences ?? []
+      differences = all.filter { Self.isEffect($0.0, of: before) }
+      if all.count != differences?.count {
+        report(
+          .undecided, "", name,
+          "`\(name)` called itself and has a loop now, or the reverse: only its effects were compared.",
+          old: before.place, new: after.place)
+      }
     }
     if first.isLinear, !(differences ?? []).isEmpty {
       report(
@@ -144,14 +163,22 @@ public final class Checker {
     report(differences ?? [], name, first.function.place, second.function.place)
   }
 
+  /// Whether a difference is about an effect as such, and not about how often it happens.
+  private static func isEffect(
+    _ difference: Comparison.Difference, of function: FunctionDeclaration
+  ) -> Bool {
+    [.effectLost, .effectAdded, .callReplaced, .executorChanged, .crash].contains(difference.rule)
+      && !difference.detail.contains(function.name + "(")
+      && !difference.detail.contains("` for each element of ")
+  }
+
   private func compareClosures(
     _ before: Event, _ after: Event, _ first: Unit, _ second: Unit,
-    _ oldOnly: [String: (FunctionDeclaration, Body)],
-    _ newOnly: [String: (FunctionDeclaration, Body)]
+    _ oldReading: Reading, _ newReading: Reading
   ) {
     for (one, two) in zip(before.closures, after.closures) {
       guard let oldBody = one.body, let newBody = two.body else {
-        if one.body == nil, let paths = new.paths(of: two, in: second, inlined: newOnly) {
+        if one.body == nil, let paths = new.paths(of: two, in: second, newReading) {
           checkResumption([], paths, first.function.fullName, two.body?.place)
         }
         continue
@@ -159,8 +186,8 @@ public final class Checker {
       let key =
         "\(oldBody.place.description)|\(oldBody.place.offset)|\(newBody.place.description)|\(newBody.place.offset)"
       guard compared.insert(key).inserted else { continue }
-      guard var oldPaths = old.paths(of: one, in: first, inlined: oldOnly),
-        var newPaths = new.paths(of: two, in: second, inlined: newOnly)
+      guard var oldPaths = old.paths(of: one, in: first, oldReading),
+        var newPaths = new.paths(of: two, in: second, newReading)
       else { continue }
       let (oldIsPromise, newIsPromise) =
         (oldBody.returnsPromise(oldPaths), newBody.returnsPromise(newPaths))
@@ -172,17 +199,17 @@ public final class Checker {
           newPaths = newPaths.withoutValues
         } else if oldIsPromise {
           oldPaths =
-            old.paths(of: one, in: first, inlined: oldOnly, settles: true) ?? oldPaths
+            old.paths(of: one, in: first, oldReading, settles: true) ?? oldPaths
         } else {
           newPaths =
-            new.paths(of: two, in: second, inlined: newOnly, settles: true) ?? newPaths
+            new.paths(of: two, in: second, newReading, settles: true) ?? newPaths
         }
       }
       checkResumption(oldPaths, newPaths, first.function.fullName, newBody.place)
       let comparison = Comparison(
         old: oldPaths, new: newPaths, isFireAndForget: false,
         compareClosures: { [self] in
-          compareClosures($0, $1, first, second, oldOnly, newOnly)
+          compareClosures($0, $1, first, second, oldReading, newReading)
         })
       report(comparison.run() ?? [], first.function.fullName, oldBody.place, newBody.place)
     }
@@ -299,6 +326,25 @@ func named(_ message: String, _ parameters: [String]) -> String {
 }
 
 extension FunctionDeclaration {
+  fileprivate var callsItself: Bool {
+    tokens.contains { token in
+      guard token.text == name, token.nextToken(viewMode: .sourceAccurate)?.text == "(" else {
+        return false
+      }
+      let dot = token.previousToken(viewMode: .sourceAccurate)
+      let base = dot?.previousToken(viewMode: .sourceAccurate)
+      return dot?.text != "." || base?.text == "self"
+    }
+  }
+
+  fileprivate var hasLoop: Bool {
+    tokens.contains { ["while", "repeat", "for"].contains($0.text) }
+  }
+
+  private var tokens: [TokenSyntax] {
+    statements.map { Array($0.tokens(viewMode: .sourceAccurate)) } ?? []
+  }
+
   /// Whether this is an operator that the tree adds to promises.
   fileprivate var isOperator: Bool { type.isThenable && Declarations.thenables.contains(owner) }
 

@@ -56,8 +56,7 @@ final class Comparison {
     compareClosures: @escaping (Event, Event) -> Void
   ) {
     let kept = Self.withoutImpossibleFailures(old, new)
-    self.old = kept.old
-    self.new = kept.new
+    (self.old, self.new) = Self.withSharedQuestions(kept.old, kept.new)
     self.isFireAndForget = isFireAndForget
     self.compareClosures = compareClosures
   }
@@ -83,6 +82,35 @@ final class Comparison {
     return (
       old.filter { possible($0, onlyOld, newKeys) }, new.filter { possible($0, onlyNew, oldKeys) }
     )
+  }
+
+  /// Gives one name to the questions whether `value` and `value.member` are nil, if each version
+  /// asks one of them: then the other part can't be nil.
+  private static func withSharedQuestions(_ old: [Path], _ new: [Path]) -> ([Path], [Path]) {
+    func questions(_ paths: [Path]) -> Set<String> {
+      Set(paths.flatMap(\.decisions.keys).filter { $0.hasSuffix(" != nil") })
+    }
+    let (first, second) = (questions(old), questions(new))
+    var names: [String: String] = [:]
+    func share(_ own: Set<String>, _ others: Set<String>) {
+      for question in own.subtracting(others) {
+        let start = question.dropLast(7) + "."
+        let longer = others.subtracting(own).filter { $0.hasPrefix(start) }
+        if longer.count == 1, let other = longer.first { names[other] = question }
+      }
+    }
+    share(first, second)
+    share(second, first)
+    if names.isEmpty { return (old, new) }
+    func renamed(_ paths: [Path]) -> [Path] {
+      paths.map { path in
+        var path = path
+        path.decisions = Dictionary(
+          path.decisions.map { (names[$0.key] ?? $0.key, $0.value) }, uniquingKeysWith: { $1 })
+        return path
+      }
+    }
+    return (renamed(old), renamed(new))
   }
 
   /// Returns the differences, each with the condition under which it occurs; nil if there are too

@@ -59,14 +59,14 @@ extension Comparison {
     compareClosures(before, after)
     // The call of an `async let` runs where its function is isolated, even if this path fails before
     // it is awaited.
-    let isChildCall = second.lists[after.list] == .child && !after.isEffect
+    let isChildCall = second.lists[after.list].kind == .child && !after.isEffect
     if !isChildCall { compareExecutors(before, after, pair) }
     // A path that fails before it waits for a child task ends it.
     let goesOn = if case .value = second.ending { true } else { false }
     guard before.isStrong, after.isStrong || goesOn else { return }
     let wasWaitedFor = before.isAwaited || before.origin != 0
     let isLeft = wasWaitedFor && first.waits(for: before) && !second.waits(for: after)
-    if before.kind == .call, before.isKnownToBeAwaited,
+    if before.kind == .call, before.isKnownToBeAwaited, !after.needsNoWait,
       before.isAwaited && !after.isAwaited || isLeft
     {
       causes.append((before.key, after.key))
@@ -80,10 +80,11 @@ extension Comparison {
           + (after.priority.isEmpty ? "of the caller" : after.priority),
         before.place, after.place, pair)
     }
-    let startedInside = first.lists[before.origin] == .own
-    let isTask = second.lists[after.origin] == .task
+    let startedInside = first.lists[before.origin].kind == .own
+    let isTask = second.lists[after.origin].kind == .task
     if startedInside, isTask { note(.startsLater, after.summary, before.place, after.place, pair) }
-    if first.lists[before.list] != .own, second.lists[after.list] == .own, isFireAndForget {
+    if first.lists[before.list].kind != .own, second.lists[after.list].kind == .own, isFireAndForget
+    {
       note(.callerWaits, after.summary, before.place, after.place, pair)
     }
     if before.isParallel != after.isParallel, !before.loops.isEmpty || !after.loops.isEmpty {
@@ -187,10 +188,17 @@ extension Comparison {
     _ one: (old: Int, new: Int), _ two: (old: Int, new: Int), _ first: Path, _ second: Path
   ) -> Bool {
     let (later, earlier) = (second.events[one.new], second.events[two.new])
+    // Calls that run at the same time have no order.
+    if earlier.isAwaited, later.isAwaited, second.overlaps(earlier, later),
+      first.overlaps(first.events[one.old], first.events[two.old])
+    {
+      return false
+    }
     return first.events[one.old].list == first.events[two.old].list
       && later.list == earlier.list && one.new > two.new
       // A task and the code until its value is awaited have no order.
-      && !([.task, .child].contains(second.lists[later.origin]) && earlier.origin != later.origin
+      && !([.task, .child].contains(second.lists[later.origin].kind)
+        && earlier.origin != later.origin
         && earlier.start > later.originStart)
   }
 
@@ -203,7 +211,7 @@ extension Comparison {
       .sorted { $0.old < $1.old }
     for (one, two) in zip(matches, matches.dropFirst()) {
       let wasParallel = first.isInProgress(first.events[one.old], at: first.events[two.old])
-      let isParallel = second.isInProgress(second.events[one.new], at: second.events[two.new])
+      let isParallel = second.overlaps(second.events[one.new], second.events[two.new])
       guard wasParallel != isParallel else { continue }
       note(
         wasParallel ? .becameSequential : .becameParallel,

@@ -47,8 +47,7 @@ extension Machine {
     for (index, single) in patterns.enumerated() {
       var next: [State] = []
       for state in open {
-        let question = Self.question(
-          ["nil", "?"].contains(single) ? versioned(text, state) : text, single)
+        let question = Self.question(text, single, state, self)
         if isLast, index == patterns.count - 1 {
           // The compiler has proved that one of the cases matches.
           var state = state
@@ -106,10 +105,18 @@ extension Machine {
       if case .group? = value {
         return try forEachChild(state, loop.pattern) { try block(loop.steps, $0) }
       }
+      let collection = value ?? .nothing
+      if collection.isEmptyList { return [(state, .normal(.nothing))] }
       var state = state
-      let (source, element) = Elements.iterated(value?.text ?? "")
-      state.loops.append(source)
-      let bound = destructure(loop.pattern, element, state)
+      let elements = Elements(collection)
+      state.loops.append(elements.source)
+      if case .promise(let id) = elements.element, let list = state.promises[id].list {
+        // The work for all elements has started before.
+        for index in state.events.indices where state.events[index].list == list {
+          state.events[index].isParallel = true
+        }
+      }
+      let bound = destructure(loop.pattern, elements.element, state)
       return try block(loop.steps, bound).map { state, flow in
         var state = state
         state.loops.removeLast()
@@ -171,6 +178,26 @@ extension Machine {
   private func errorTest(_ error: Value, _ pattern: String) -> String {
     pattern.contains("CancellationError")
       ? "\(error.text).isCancelled" : Self.question(error.text, pattern)
+  }
+
+  /// The name of the question whether a value matches a pattern.
+  ///
+  /// For the patterns `1`, `"text"`, and `1..<5`, the question is the one that `==` and `contains`
+  /// ask.
+  private static func question(
+    _ text: String, _ pattern: String, _ state: State, _ machine: Machine
+  ) -> String {
+    if let first = pattern.first, first.isNumber || "\"-".contains(first) {
+      for symbol in ["..<", "..."] {
+        let ends = pattern.components(separatedBy: symbol)
+        guard ends.count == 2 else { continue }
+        let range = ends[1].isEmpty ? pattern : "\(ends[0]) \(symbol) \(ends[1])"
+        return machine.versioned("\(range).contains(\(text))", state)
+      }
+      return machine.versioned("\(text) == \(pattern)", state)
+    }
+    return question(
+      ["nil", "?"].contains(pattern) ? machine.versioned(text, state) : text, pattern)
   }
 
   /// The name of the question whether a value matches a pattern.

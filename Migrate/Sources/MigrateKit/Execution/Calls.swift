@@ -13,16 +13,20 @@ extension Machine {
       }
     case .member(nil, let name):
       if let known = try knownMember(name, arguments, state) { return known }
-      return try apply(.plain("." + name), nil, arguments, expression, state, isEffect: isEffect)
+      let member =
+        name == "init" ? WrittenMembers.initializer(arguments.compactMap(\.writtenLabel)) : name
+      let type = reading.impliedTypes[member]
+      let callee = name == "init" ? type ?? ".init" : (type ?? "") + "." + name
+      return try apply(.plain(callee), nil, arguments, expression, state, isEffect: isEffect)
     case .member(let base?, let name):
       if let known = try knownMethod(base, name, arguments, expression, state) { return known }
       return try evaluate(base, state).flatMap { state, value, flow -> Values in
         if let flow { return [(state, nil, flow)] }
         let value = value ?? .nothing
-        if name == "append", let known = try append(base, arguments, state) { return known }
+        if let known = try change(base, name, arguments, state) { return known }
         if let known = try method(of: value, name, arguments, expression, state) { return known }
-        if base.type.isThenable, let known = inlined[name], known.0.type.isThenable,
-          Declarations.thenables.contains(known.0.owner), depth < 4
+        if base.type.isThenable, let known = inlined(name), known.0.type.isThenable,
+          Declarations.thenables.contains(known.0.owner)
         {
           return try addedOperator(known, value, arguments, expression, state)
         }
@@ -55,7 +59,7 @@ extension Machine {
         return try resolve(id, "fulfill", [nil], values, expression.place, state)
       default:
         let text = function.text
-        if let known = inlined[text] ?? method(text), depth < 4 {
+        if let known = inlined(text) ?? method(text) {
           return try enter(known.0, known.1, values, expression, state, isEffect: isEffect)
         }
         return try opaque(
@@ -86,14 +90,14 @@ extension Machine {
   /// The method that a call such as `writer.write` calls, if it exists on this side only.
   private func method(_ text: String) -> (FunctionDeclaration, Body)? {
     guard let dot = text.lastIndex(of: "."),
-      let known = inlined[String(text[text.index(after: dot)...])],
+      let known = inlined(String(text[text.index(after: dot)...])),
       let type = declarations.typeName(ofProperty: String(text[..<dot])), type == known.0.owner
     else { return nil }
     return known
   }
 
   /// Enters a function that exists on this side only: an extracted one, or one that was replaced.
-  private func enter(
+  func enter(
     _ function: FunctionDeclaration, _ body: Body, _ values: [Value], _ expression: Expr,
     _ state: State, isEffect: Bool
   ) throws -> Values {
@@ -105,6 +109,12 @@ extension Machine {
     } else if function.isAsync {
       state.executor = start == .main ? .main : resumedPool(state)
     }
+    let identity = ObjectIdentifier(function)
+    entered.insert(identity)
+    defer { entered.remove(identity) }
+    // The function sees none of its caller's names.
+    state.homes[ObjectIdentifier(body)] = state.addScope(
+      state.environment["self"].map { ["self": $0] } ?? [:])
     return try invoke(body, values, state, isEffect: isEffect).map { state, value, flow in
       var state = state
       if function.isAsync {
@@ -133,6 +143,13 @@ extension Machine {
       return [(state, .plain("sleep(\(seconds))"), nil)]
     }
     let base = name.split(separator: ".").last.map(String.init) ?? name
+    // The operator's own error, which a conversion writes.
+    if name == "PMKError.compactMap" { return [(state, .plain(name), nil)] }
+    if let known = combined(name, labels, values) { return [(state, known, nil)] }
+    if let (name, labels) = Self.request(name, labels, values) {
+      return try opaque(
+        name, labels, Array(values.dropFirst()), expression, state, isEffect: isEffect)
+    }
     if Self.pure.contains(base), case .closure(let body)? = values.last {
       return try forEach(name, body, state)
     }
@@ -148,47 +165,72 @@ extension Machine {
       isUnlabelled: isUnlabelled, at: expression.place, isEffect: isEffect,
       isPromise: type.isThenable, closures: callbacks(values, state), in: &state)
     state.events[state.events.count - 1].isOptional = expression.hasOptionalReceiver
+    if case .call(let callee, let arguments) = expression.kind {
+      state.events[state.events.count - 1].needsNoWait =
+        state.isInAwait || declarations.isSynchronous(callee, arguments)
+    }
     return [(state, .plain(text), nil)]
+  }
+
+  /// `data(for:)`, which is what `dataTask(.promise, with:)` does, and the same for uploads.
+  private static func request(
+    _ name: String, _ labels: [String?], _ values: [Value]
+  ) -> (String, [String?])? {
+    guard values.first?.text == ".promise", labels.count > 1, labels[1] == "with" else {
+      return nil
+    }
+    for kind in ["data", "upload"] where name.hasSuffix(".\(kind)Task") {
+      return (String(name.dropLast(4)), ["for"] + labels.dropFirst(2))
+    }
+    return nil
   }
 
   /// How many seconds a call pauses: `after(seconds:)` and `Task.sleep` are the same step.
   private static func pause(_ name: String, _ labels: [String?], _ values: [Value]) -> String? {
     guard ["after", "Task.sleep"].contains(name), values.count == 1 else { return nil }
-    var text = values[0].text.filter { $0 != "_" && $0 != " " }
-    if text.hasPrefix("UInt64("), text.hasSuffix(")") {
-      text = String(text.dropFirst(7).dropLast())
+    var text = values[0].text.filter { $0 != "_" }
+    func unwrap(_ prefix: String) -> Bool {
+      guard text.hasPrefix(prefix), text.hasSuffix(")") else { return false }
+      text = String(text.dropFirst(prefix.count).dropLast())
+      return true
     }
-    let unit: Double? =
-      switch labels[0] {
-      case "seconds": 1
-      case "nanoseconds": 1e-9
-      default:
-        text.hasPrefix(".seconds(") ? 1 : text.hasPrefix(".milliseconds(") ? 1e-3 : nil
+    var unit = 1.0
+    if labels[0] == "nanoseconds" {
+      _ = unwrap("UInt64(")
+      for factor in [" * 1000000000", " * 1e9"] where text.hasSuffix(factor) {
+        text = String(text.dropLast(factor.count))
+        return number(text, unit: 1)
       }
-    // A number, or a product of numbers, perhaps inside `.seconds(…)`.
-    let digits = text.drop { !$0.isNumber }.prefix { $0.isNumber || ".e*".contains($0) }
-    let factors = digits.split(separator: "*").compactMap { Double($0) }
-    guard let unit, !factors.isEmpty, text.hasSuffix(digits) || text.hasSuffix("\(digits))") else {
-      return unit == nil && name == "after" ? nil : text
+      unit = 1e-9
+    } else if unwrap(".milliseconds(") {
+      unit = 1e-3
+    } else if !unwrap(".seconds("), labels[0] != "seconds", name == "after" {
+      return nil
     }
-    let number = factors.reduce(1, *)
-    return String((number * unit * 1e6).rounded() / 1e6)
+    return number(text, unit: unit)
+  }
+
+  /// A number of seconds, or a product of numbers; other texts with their unit.
+  private static func number(_ text: String, unit: Double) -> String {
+    let factors = text.components(separatedBy: " * ").map(Double.init)
+    guard factors.allSatisfy({ $0 != nil }) else { return unit == 1 ? text : "\(text) * \(unit)" }
+    return String((factors.compactMap { $0 }.reduce(unit, *) * 1e6).rounded() / 1e6)
   }
 
   /// Methods of collections that call their closure for each element, during the call.
   static let pure: Set<String> = [
     "map", "filter", "compactMap", "flatMap", "first", "contains", "sorted", "reduce", "allSatisfy",
-    "min", "max", "mapValues", "compactMapValues", "forEach", "removeAll", "firstIndex", "last",
-    "drop", "prefix", "sort",
+    "min", "max", "mapValues", "compactMapValues", "forEach", "firstIndex", "last",
+    "drop", "prefix",
   ]
 
   private func forEach(_ name: String, _ body: Body, _ state: State) throws -> Values {
     var state = state
     let mark = name.lastIndex(of: ".")
     let written = mark.map { String(name[..<$0]) } ?? ""
-    let (base, element) = Elements.iterated(written)
+    let elements = Elements(.plain(written))
+    let (base, element) = (elements.source, elements.element)
     let name = base == written ? name : base + (mark.map { name[$0...] } ?? "")
-    if let found = try lookedUp(element, body, state) { return [(state, found, nil)] }
     state.loops.append(base)
     let loops = state.loops.count
     let arguments =
@@ -199,11 +241,7 @@ extension Machine {
       var state = state
       if state.loops.count >= loops { state.loops.removeLast() }
       if let flow { return (state, nil, flow) }
-      let text = shortened("\(name){\(value?.text ?? "")}")
-      if let value, text.contains(".map{"), !value.isNothing {
-        state.mapped[text] = Elements(source: base, element: value)
-      }
-      return (state, .plain(text), nil)
+      return (state, .plain(shortened("\(name){\(value?.text ?? "")}")), nil)
     }
   }
 
@@ -224,6 +262,15 @@ extension Machine {
       "withThrowingDiscardingTaskGroup":
       return try taskGroup(
         arguments, state, throwsErrors: name == "withThrowingDiscardingTaskGroup")
+    case "Result":
+      // What the closure returns or throws.
+      guard case .closure(let body)? = arguments.last?.value.kind else { return nil }
+      return try invoke(body, [], state).map { state, value, flow in
+        guard case .thrown(let error)? = flow else {
+          return (state, value.map { .plain(".success(\($0.text))") }, flow)
+        }
+        return (state, .plain(".failure(\(error.text))"), nil)
+      }
     case "withTaskCancellationHandler":
       guard case .closure(let body)? = arguments.first?.value.kind else { return nil }
       return try invoke(body, [], state)
@@ -273,16 +320,39 @@ extension Machine {
       return try groupMethod(name, arguments, state)
     case .elements(let elements):
       return try method(of: elements, name, arguments, state)
+        ?? elementwise(value, name, arguments, state)
     case .promise(let id) where name == "fulfill" || name == "reject":
       return try apply(
         .resolverMethod(id, name), nil, arguments, expression, state, isEffect: true)
+    case .plain(let text)
+    where name == "get" && arguments.isEmpty && CaseName.ofResult(text) != nil:
+      let (name, result) = CaseName.ofResult(text) ?? ("", "")
+      let part = Value.plain(String(result))
+      return [name == "success" ? (state, part, nil) : (state, nil, .thrown(part))]
+    case .plain where name == "mapError" && arguments.last?.value.isCastOfParameter == true:
+      return [(state, value, nil)]
     default:
-      let bridges = library == .google ? ["get"] : ["async", "asyncValue"]
       if bridges.contains(name), arguments.isEmpty {
         return [(state, value, nil)]
       }
-      return nil
+      return try elementwise(value, name, arguments, state)
     }
+  }
+}
+
+extension Expr.Argument {
+  /// The label, or nil for none, unless this is a trailing closure.
+  fileprivate var writtenLabel: String?? { label == Declarations.trailing ? nil : .some(label) }
+}
+
+extension Expr {
+  /// Whether this is a closure such as `{ $0 as Error }`.
+  fileprivate var isCastOfParameter: Bool {
+    guard case .closure(let body) = kind, case .expression(let value)? = body.steps.first,
+      case .compound(let pieces) = value.kind, pieces.count == 2,
+      case .text(let cast) = pieces[1]
+    else { return false }
+    return cast.hasPrefix(" as ")
   }
 }
 

@@ -145,7 +145,8 @@ extension Machine {
       var state = state
       state.ownErrors.insert("validationFailure")
       guard case .fulfilled(let value) = outcome else { return [(state, outcome, nil)] }
-      return try holds(link, value, state).map { state, holds, flow in
+      guard let handler = link.handler else { return [(state, outcome, nil)] }
+      return try holds(handler, value, state).map { state, holds, flow in
         (state, holds ? outcome : .rejected(.plain("PromiseError.validationFailure")), flow)
       }
     case (.policy, .fulfilled(let value)):
@@ -169,11 +170,23 @@ extension Machine {
     _ link: Link, _ arguments: [Value], _ state: State, isEffect: Bool = false
   ) throws -> Values {
     guard let handler = link.handler else { return [(state, .nothing, nil)] }
+    return try call(handler, arguments, state, isEffect: isEffect)
+  }
+
+  /// Calls a closure, or a key path or a function in place of one.
+  func call(
+    _ handler: Expr, _ arguments: [Value], _ state: State, isEffect: Bool = false
+  ) throws -> Values {
     switch handler.kind {
     case .closure(let body):
-      return try invoke(body, arguments, state, isEffect: isEffect)
+      return try evaluate(handler, state).flatMap {
+        try invoke(body, arguments, $0.0, isEffect: isEffect)
+      }
     case .keyPath(let path):
-      return [(state, .plain(shortened((arguments.first?.text ?? "") + path)), nil)]
+      let value = path.filter { $0 != "?" }.split(separator: ".").reduce(
+        arguments.first ?? .nothing
+      ) { $1 == "self" ? $0 : member($0, String($1)) }
+      return [(state, value, nil)]
     default:
       return try evaluate(handler, state).flatMap { state, function, flow -> Values in
         if let flow { return [(state, nil, flow)] }
@@ -186,15 +199,35 @@ extension Machine {
         case .resolver(let id):
           return try resolve(id, "fulfill", [nil], arguments, handler.place, state)
         default:
-          if let known = inlined[function.text], depth < 4 {
-            return try invoke(known.1, arguments, state, isEffect: isEffect)
+          let (name, labels) = labelled(function.text, arguments.count)
+          if let known = inlined(name) {
+            return try enter(known.0, known.1, arguments, handler, state, isEffect: isEffect)
           }
           return try opaque(
-            function.text, arguments.map { _ in nil }, arguments, handler, state,
-            isEffect: isEffect, isUnlabelled: true)
+            name, labels ?? arguments.map { _ in nil }, arguments, handler, state,
+            isEffect: isEffect, isUnlabelled: labels == nil)
         }
       }
     }
+  }
+
+  /// The name and the labels in a reference to a function, such as `Row.init(number:)`; nil for
+  /// labels that neither the reference nor a declaration says.
+  private func labelled(_ text: String, _ count: Int) -> (String, [String?]?) {
+    var name = text[...]
+    var labels: [String?]?
+    if text.hasSuffix(":)"), let open = text.lastIndex(of: "(") {
+      name = text[..<open]
+      labels = text[open...].dropFirst().dropLast(2).components(separatedBy: ":")
+        .map { $0 == "_" ? nil : $0 }
+    }
+    if name.hasSuffix(".init") { name = name.dropLast(5) }
+    if labels == nil, let known = declarations.byName[String(name)], known.count == 1,
+      known[0].labels.count == count
+    {
+      labels = known[0].labels.map { $0 == "_" ? nil : $0 }
+    }
+    return (String(name), labels)
   }
 
   /// `timeout`: the error of a pause that ends before the promise settles.
@@ -211,26 +244,6 @@ extension Machine {
           (state, isLate ? .rejected(.plain("PromiseError.timedOut")) : outcome, flow)
         }
       }
-    }
-  }
-
-  /// Whether the condition that a handler checks holds.
-  private func holds(_ link: Link, _ value: Value, _ state: State) throws -> [(State, Bool, Flow?)]
-  {
-    guard case .closure(let body)? = link.handler?.kind, body.isExpression,
-      case .expression(let condition)? = body.steps.first, let name = body.parameters.first
-    else {
-      return try call(link, [value], state).flatMap { state, value, flow in
-        try flow.map { [(state, false, $0)] }
-          ?? decide(value?.text ?? "", state).map { ($0.0, $0.1, nil) }
-      }
-    }
-    var state = state
-    let outer = state.environment.updateValue(value, forKey: name)
-    return try test([.test(condition)][...], state).map { state, holds, flow in
-      var state = state
-      state.environment[name] = outer
-      return (state, holds, flow)
     }
   }
 
@@ -255,10 +268,11 @@ extension Machine {
       case nil:
         let value = value ?? .nothing
         if let outcome = special(state, value) { return [(state, outcome, nil)] }
+        // A value, and not a call whose promise is adopted.
         if case .plain(let text) = value, !text.contains("(") {
-          // A value, and not a call whose promise is adopted.
           return [(state, .fulfilled(value), nil)]
         }
+        if case .elements = value { return [(state, .fulfilled(value), nil)] }
         return try settle(value, state).map { state, outcome in
           var state = state
           if !isCertain, case .plain(let text) = value { state.doubtWait(for: text) }
@@ -284,7 +298,12 @@ extension Machine {
   private func eachValue(_ link: Link, _ value: Value, _ state: State) throws -> Handled {
     let name = link.name.replacingSuffix("Values", "").replacingSuffix("Value", "")
     let function = member(value, name)
-    guard let handler = link.handler, case .closure(let body) = handler.kind else {
+    guard let handler = link.handler else { return [(state, .fulfilled(function), nil)] }
+    let argument = Expr.Argument(label: Declarations.trailing, value: handler)
+    if let results = try elementwise(value, name, [argument], state) {
+      return settled(results) { $0 }
+    }
+    guard case .closure(let body) = handler.kind else {
       return [(state, .fulfilled(function), nil)]
     }
     return settled(
@@ -295,11 +314,12 @@ extension Machine {
   }
 
   private func eachPromise(_ link: Link, _ value: Value, _ state: State) throws -> Handled {
+    if value.isEmptyList { return [(state, .fulfilled(value), nil)] }
     var state = state
-    state.loops.append(value.text)
+    var elements = Elements(value)
+    state.loops.append(elements.source)
     let arguments: [Value] =
-      link.library == .google
-      ? [.plain("partial"), .plain("each")] : [.plain("each(\(value.text))")]
+      link.library == .google ? [.plain("partial"), .plain("each")] : [elements.element]
     return try adopt(try call(link, arguments, state)) { _, _ in nil }.map { state, outcome, flow in
       var state = state
       if link.library != .google {
@@ -308,75 +328,9 @@ extension Machine {
         }
       }
       guard case .fulfilled(let element) = outcome else { return (state, outcome, flow) }
-      let elements = Elements(source: value.text, element: element)
+      elements.element = element
       return (state, .fulfilled(.elements(elements)), flow)
     }
-  }
-}
-
-extension Expr {
-  /// What is known about the type of the value that a closure returns.
-  fileprivate var resultOfClosure: Expr? {
-    guard case .closure(let body) = kind else { return nil }
-    switch body.steps.last {
-    case .exit(let value?, _)?: return value
-    case .expression(let value)? where body.isExpression: return value
-    default: return nil
-    }
-  }
-
-  /// Whether this is a closure that returns a value, and not a promise.
-  fileprivate var returnsValue: Bool {
-    guard case .closure(let body) = kind else { return false }
-    if let written = body.writtenResult { return !guessType(written).isThenable }
-    guard let value = resultOfClosure else { return false }
-    if value.type == .other { return true }
-    if case .member = value.kind { return !value.type.isThenable }
-    return false
-  }
-
-  /// Whether this is a closure of which the declarations don't tell if it returns a promise.
-  fileprivate var mayReturnPromise: Bool {
-    guard case .closure(let body) = kind, body.writtenResult == nil else { return false }
-    // Without an expression, `if` or `switch` is the result.
-    return resultOfClosure.map { $0.type == .unknown } ?? body.isExpression
-  }
-
-  /// Whether this is a closure whose result is declared as not optional.
-  fileprivate func isNeverNil(_ declarations: Declarations) -> Bool {
-    guard case .closure(let body) = kind, body.steps.count == 1 else { return false }
-    var value: Expr
-    switch body.steps.first {
-    case .expression(let only)?: value = only
-    case .exit(let only?, _)?: value = only
-    default: return false
-    }
-    if case .attempt(.propagate, let inner) = value.kind { value = inner }
-    guard case .call(let callee, let arguments) = value.kind else { return false }
-    return declarations.returnsNonOptional(callee, arguments)
-  }
-}
-
-extension Link {
-  /// Whether the handler isn't called for errors that represent cancellations.
-  var skipsCancellations: Bool {
-    guard library == .promiseKit, [.catchError, .recover, .cauterize].contains(role) else {
-      return false
-    }
-    if let policy, case .member(_, let name) = policy.kind { return name != "allErrors" }
-    if let overload { return overload != .guarantee }
-    return !(role == .recover && returnsGuarantee)
-  }
-
-  /// Whether the overload of `recover` that handles all errors is chosen.
-  private var returnsGuarantee: Bool {
-    guard case .closure(let body)? = handler?.kind, !body.canThrow else { return false }
-    if case .expression(let value)? = body.steps.last, body.isExpression {
-      if case .call(let callee, _) = value.kind, case .member(nil, _) = callee.kind { return true }
-      if case .member(nil, _) = value.kind { return true }
-      return value.type == .guarantee
-    }
-    return body.steps.allSatisfy { if case .exit = $0 { false } else { true } }
   }
 }
 

@@ -3,16 +3,26 @@ extension Machine {
   func evaluate(_ expression: Expr, _ state: State, isEffect: Bool = false) throws -> Values {
     switch expression.kind {
     case .name(let name):
+      if state.environment[name] == nil, declarations.isGetter(name, in: owner) {
+        return try apply(.plain(name), nil, [], expression, state, isEffect: isEffect)
+      }
       return [(state, state.environment[name] ?? property(name), nil)]
     case .literal(let text), .keyPath(let text):
       return [(state, .plain(text), nil)]
     case .closure(let body):
-      return [(state, .closure(body), nil)]
+      return try capturing(body, state).map { state in
+        var state = state
+        state.homes[ObjectIdentifier(body)] = state.scope
+        return (state, .closure(body), nil)
+      }
     case .member(let base, let name):
-      return try member(base, name, expression, state)
+      return try member(base, name, expression, state, isEffect: isEffect)
     case .call(let callee, let arguments):
       return try call(callee, arguments, expression, state, isEffect: isEffect)
     case .tuple(let arguments):
+      for (index, argument) in arguments.enumerated() {
+        if let label = argument.label { tupleLabels[label] = index }
+      }
       return try all(arguments.map(\.value), state) { values in
         if values.isEmpty { return .nothing }
         return .tuple(values)
@@ -65,16 +75,22 @@ extension Machine {
     let parts = pieces.compactMap { piece -> Expr? in
       if case .expression(let inner) = piece { inner } else { nil }
     }
-    return try all(parts, state) { values in
+    return try all(parts, state) { [self] values in
       if values.count == 2, pieces.count == 4, case .text("[") = pieces[1] {
+        if values[1].text == "0", case .plain = values[0] { return member(values[0], "first") }
         // An element that is reached by its index is the one that a loop runs through.
         if case .list(let list) = values[0], let index = Int(values[1].text),
           list.elements.indices.contains(index)
         {
           return list.elements[index]
         }
-        let base = values[0].text
-        if values[1].text == "index(\(base))" { return .plain("each(\(base))") }
+        let elements = Elements(values[0])
+        if values[1].text == Elements.index(elements.source).text { return elements.element }
+      }
+      if pieces.count == 3, case .text("+") = pieces[1],
+        let list = joined(values[0], values[1], loops: state.loops)
+      {
+        return list
       }
       var rest = values[...]
       let text = pieces.map { piece -> String in
@@ -87,40 +103,52 @@ extension Machine {
     }
   }
 
-  /// `optional.map { promise } ?? promise`: one of the two promises.
+  /// `optional ?? other`, and `optional.map { … } ?? other`: one of the two.
   private func fallback(_ pieces: [Expr.Piece], _ state: State) throws -> Values? {
     guard pieces.count == 3, case .text("??") = pieces[1], case .expression(let first) = pieces[0],
-      case .expression(let second) = pieces[2], case .call(let callee, let arguments) = first.kind,
+      case .expression(let second) = pieces[2]
+    else { return nil }
+    var optional = first
+    var transform: Body?
+    if case .call(let callee, let arguments) = first.kind,
       case .member(let base?, "map") = callee.kind,
       case .closure(let body)? = arguments.last?.value.kind
-    else { return nil }
-    return try evaluate(base, state).flatMap { state, value, flow -> Values in
+    {
+      (optional, transform) = (base, body)
+    }
+    guard transform != nil || reading.followsFallbacks else { return nil }
+    return try unwrapped(optional, state).flatMap { state, value, flow -> Values in
       if let flow { return [(state, nil, flow)] }
-      let value = value ?? .nothing
-      return try isPresent(value, state).flatMap { state, isThere in
-        try isThere ? invoke(body, [value], state) : evaluate(second, state)
-      }
+      guard let value else { return try evaluate(second, state) }
+      return try transform.map { try invoke($0, [value], state) } ?? [(state, value, nil)]
     }
   }
 
   private func member(
-    _ base: Expr?, _ name: String, _ expression: Expr, _ state: State
+    _ base: Expr?, _ name: String, _ expression: Expr, _ state: State, isEffect: Bool
   ) throws -> Values {
-    guard let base else { return [(state, .plain("." + name), nil)] }
+    guard let base else {
+      // `.value` where a promise is expected is `Promise<Void>.value`.
+      if expression.type.isThenable { return [state.withPromise(.fulfilled(.nothing))] }
+      return [(state, .plain((reading.impliedTypes[name] ?? "") + "." + name), nil)]
+    }
     if case .name(let type) = base.kind, type.hasPrefix("Promise") || type.hasPrefix("Guarantee"),
       name == "value", library != nil
     {
       return [state.withPromise(.fulfilled(.nothing))]
     }
-    return try evaluate(base, state).map { state, value, flow in
-      if let flow { return (state, nil, flow) }
-      return (state, member(value ?? .nothing, name), nil)
+    let isGetter = declarations.isGetter(name, in: base.isSelf ? owner : nil)
+    return try evaluate(base, state).flatMap { state, value, flow -> Values in
+      if let flow { return [(state, nil, flow)] }
+      let member = member(value ?? .nothing, name)
+      guard isGetter else { return [(state, member, nil)] }
+      return try apply(member, value, [], expression, state, isEffect: isEffect)
     }
   }
 
   /// A property; its name doesn't matter if it stores a resolver or a continuation.
   private func property(_ name: String) -> Value {
-    declarations.storesResolver(name) ? .resolver(PromiseState.stored) : .plain(name)
+    declarations.storesResolver(name, in: owner) ? .resolver(PromiseState.stored) : .plain(name)
   }
 
   func member(_ base: Value, _ name: String) -> Value {
@@ -128,7 +156,7 @@ extension Machine {
     case .plain("self"), .plain("Self"): property(name)
     case .resolver(let id): .resolverMethod(id, name)
     case .tuple(let values):
-      if let index = Int(name), index < values.count {
+      if let index = Int(name) ?? tupleLabels[name], index < values.count {
         values[index]
       } else if ["promise", "guarantee"].contains(name), values.count == 2 {
         values[0]
@@ -138,6 +166,12 @@ extension Machine {
         .plain(shortened("\(base.text).\(name)"))
       }
     case .promise where ["promise", "promiseKit", "pledge"].contains(name): base
+    case .plain(let text) where declarations.part(name, of: text) == .promise: base
+    case .plain(let text) where declarations.part(name, of: text) == .resolver:
+      .resolver(PromiseState.stored)
+    case .list where base.isEmptyList && name == "isEmpty": .plain("true")
+    case .elements(let elements) where ["count", "indices", "isEmpty"].contains(name):
+      .plain("\(elements.source).\(name)")
     default: .plain(shortened("\(base.text).\(name)"))
     }
   }
@@ -194,7 +228,9 @@ extension Machine {
     case .call(let callee, let arguments):
       // The closure of `map` throws where it is described.
       if case .member(_, let name) = callee.kind, Self.pure.contains(name) { return false }
-      guard case .name(let name) = callee.kind else { return true }
+      guard let name = callee.lastName, callee.isOwn else { return true }
+      // What a function throws that is followed is described.
+      if reading.inlined[name] != nil { return false }
       if ["withCheckedThrowingContinuation", "Task"].contains(name) { return false }
       let known = declarations.byName[name]?.filter {
         declarations.fits($0, arguments.map { $0.label ?? "_" })
@@ -230,45 +266,66 @@ extension Machine {
     _ body: Body, _ arguments: [Value], _ state: State, isEffect: Bool = false
   ) throws -> Values {
     guard depth < 12 else { return [(state, .plain("recursion"), nil)] }
+    if !body.captures.isEmpty, state.captures[ObjectIdentifier(body)] == nil {
+      return try capturing(body, state).flatMap {
+        try invoke(body, arguments, $0, isEffect: isEffect)
+      }
+    }
     depth += 1
     defer { depth -= 1 }
     var state = state
-    let saved = body.parameters.map { ($0, state.environment[$0]) }
+    let outer = state.scope
+    state.enter(state.homes[ObjectIdentifier(body)] ?? outer)
+    let captures = state.captures[ObjectIdentifier(body)] ?? [:]
+    let saved = (body.parameters + captures.keys).map { ($0, state.environment[$0]) }
+    state.environment.merge(captures) { $1 }
     if body.parameters.count > 1, arguments.count == 1 {
       state = destructure(.tuple(body.parameters.map { .name($0) }), arguments[0], state)
     } else {
       for (name, value) in zip(body.parameters, arguments) { state.environment[name] = value }
     }
     let loops = state.loops
-    let wasInTry = state.isInTry
+    let wasIn = (state.isInTry, state.isInAwait)
     let endPlace = state.endPlace
-    state.isInTry = false
+    (state.isInTry, state.isInAwait) = (false, false)
     if body.isMainActor { state.executor = .main }
     if body.isExpression, case .expression(let value)? = body.steps.first {
       return try evaluate(value, state, isEffect: isEffect).map { state, value, flow in
-        leave(state, value, flow, saved, loops, wasInTry, endPlace)
+        leave(state, value, flow, saved, outer, loops, wasIn, endPlace)
       }
     }
     return try block(body.steps, state).map { state, flow in
       switch flow {
       case .normal(let value):
         leave(
-          state, body.isExpression ? value : .nothing, nil, saved, loops, wasInTry, endPlace)
-      case .returned(let value): leave(state, value, nil, saved, loops, wasInTry, endPlace)
-      case .left, .leftChoice: leave(state, .nothing, nil, saved, loops, wasInTry, endPlace)
-      case .thrown, .crashed: leave(state, nil, flow, saved, loops, wasInTry, endPlace)
+          state, body.isExpression ? value : .nothing, nil, saved, outer, loops, wasIn, endPlace)
+      case .returned(let value): leave(state, value, nil, saved, outer, loops, wasIn, endPlace)
+      case .left, .leftChoice: leave(state, .nothing, nil, saved, outer, loops, wasIn, endPlace)
+      case .thrown, .crashed: leave(state, nil, flow, saved, outer, loops, wasIn, endPlace)
       }
     }
   }
 
+  /// The paths on which a closure has captured values under names.
+  private func capturing(_ body: Body, _ state: State) throws -> [State] {
+    let captures = body.captures.filter { $0.name != "self" }
+    return try all(captures.map(\.value)[...], state, []).map { state, values, _ in
+      var state = state
+      state.captures[ObjectIdentifier(body)] = Dictionary(
+        zip(captures.map(\.name), values ?? []), uniquingKeysWith: { $1 })
+      return state
+    }
+  }
+
   private func leave(
-    _ state: State, _ value: Value?, _ flow: Flow?, _ saved: [(String, Value?)], _ loops: [String],
-    _ wasInTry: Bool, _ endPlace: Place?
+    _ state: State, _ value: Value?, _ flow: Flow?, _ saved: [(String, Value?)],
+    _ outer: Int, _ loops: [String], _ wasIn: (Bool, Bool), _ endPlace: Place?
   ) -> (State, Value?, Flow?) {
     var state = state
     for (name, value) in saved { state.environment[name] = value }
+    state.enter(outer)
     state.loops = loops
-    state.isInTry = wasInTry
+    (state.isInTry, state.isInAwait) = wasIn
     if flow == nil { state.endPlace = endPlace }
     return (state, value, flow)
   }
@@ -278,6 +335,20 @@ extension Expr {
   /// Whether this is `task.value`, which is awaited before its members are read.
   var isValueOfTask: Bool {
     if case .member(_?, "value") = kind { true } else { false }
+  }
+
+  /// Whether a part of the expression is awaited, outside closures.
+  var containsAwait: Bool {
+    switch kind {
+    case .await: true
+    case .call(let callee, let arguments):
+      callee.containsAwait || arguments.contains(where: \.value.containsAwait)
+    case .member(let base?, _): base.containsAwait
+    case .attempt(_, let inner): inner.containsAwait
+    case .compound(let pieces):
+      pieces.contains { if case .expression(let part) = $0 { part.containsAwait } else { false } }
+    default: false
+    }
   }
 
   /// Whether a call is part of the expression, outside closures.

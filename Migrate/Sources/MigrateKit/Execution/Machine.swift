@@ -10,8 +10,9 @@ final class Machine {
 
   struct TooManyPaths: Error {}
 
-  /// The functions that can be replaced by their bodies, by name.
-  let inlined: [String: (FunctionDeclaration, Body)]
+  let reading: Reading
+  /// The functions whose calls are being followed.
+  var entered: Set<ObjectIdentifier> = []
   let declarations: Declarations
   let owner: String
   /// Where the code continues after it has waited.
@@ -19,19 +20,29 @@ final class Machine {
   let library: Library?
   /// Follows all alternatives one after the other, instead of each separately.
   let isLinear: Bool
+  /// The places of the labels in tuples of the code.
+  var tupleLabels: [String: Int] = [:]
   var depth = 0
   var stateCount = 0
 
   init(
-    inlined: [String: (FunctionDeclaration, Body)], declarations: Declarations, owner: String,
-    home: Executor, library: Library?, isLinear: Bool
+    reading: Reading, declarations: Declarations, owner: String, home: Executor,
+    library: Library?, isLinear: Bool
   ) {
-    self.inlined = inlined
+    self.reading = reading
     self.declarations = declarations
     self.owner = owner
     self.home = home
     self.library = library
     self.isLinear = isLinear
+  }
+
+  /// The function that a call is replaced by; nil if there is none, or if it's being followed.
+  func inlined(_ name: String) -> (FunctionDeclaration, Body)? {
+    guard depth < 8, let known = reading.inlined[name],
+      !entered.contains(ObjectIdentifier(known.0))
+    else { return nil }
+    return known
   }
 
   // MARK: Statements
@@ -149,6 +160,7 @@ final class Machine {
       return [(state, leaving == .choice ? .leftChoice : .left)]
     case .function(let name, let body):
       var state = state
+      state.homes[ObjectIdentifier(body)] = state.scope
       state.environment[name] = .closure(body)
       return [(state, .normal(.nothing))]
     case .later, .require:
@@ -241,7 +253,7 @@ final class Machine {
     }
   }
 
-  private func store(
+  func store(
     _ value: Value, _ target: Expr, _ symbol: String, isPromise: Bool, _ state: State
   ) throws -> Results {
     if case .compound(let pieces) = target.kind, pieces.count == 1, case .text("_") = pieces[0] {
@@ -256,17 +268,14 @@ final class Machine {
       }
       return results
     }
-    if case .name(let name) = target.kind, let old = state.environment[name] {
+    if case .name(let name) = target.kind, let old = state.environment[name], !old.isShared {
       var state = state
-      if case .list(var list) = old, case .list(let other) = value, symbol == "+=",
-        list.depth == state.loops.count
-      {
-        list.elements += other.elements
-        state.environment[name] = .list(list)
-      } else {
-        state.environment[name] =
-          symbol == "=" ? value : .plain(shortened("(\(old.text) \(symbol) \(value.text))"))
-      }
+      // `count += 1` is `count = count + 1`.
+      state.environment[name] =
+        symbol == "="
+        ? value
+        : (symbol == "+=" ? joined(old, value, loops: state.loops) : nil)
+          ?? .plain(shortened("\(old.text) \(symbol.dropLast()) \(value.text)"))
       return [(state, .normal(.nothing))]
     }
     if symbol == "=", let gathered = try gather(target, value, state) {
@@ -274,10 +283,14 @@ final class Machine {
     }
     return try evaluate(target, state).map { state, subject, flow in
       if let flow { return (state, flow) }
+      // Storing a resolver has no effect: using it has.
+      if case .resolver? = subject { return (state, .normal(.nothing)) }
       var state = state
       let subject = (subject?.text ?? "").replacingOccurrences(of: Self.changed, with: "")
       // A stored promise is what a stored task is; the call that starts it is described by itself.
-      let text = isPromise ? "promise" : value.text
+      let isPair =
+        if case .tuple(let parts) = value { parts.contains(where: \.isResolver) } else { false }
+      let text = isPromise || isPair ? "promise" : value.text
       record(
         .set, key: "\(subject) \(symbol) \(text)", subject: subject, values: text,
         at: target.place, isEffect: true, closures: callbacks([value], state), in: &state)
@@ -306,7 +319,7 @@ final class Machine {
         kind: kind, key: shortened(key), subject: subject, values: shortened(values),
         isUnlabelled: isUnlabelled, place: place, executor: state.executor, isEffect: isEffect,
         isPromise: isPromise, list: state.list, start: state.tick(), origin: state.list,
-        originStart: state.listStarts[state.list], loops: state.loops,
+        originStart: state.lists[state.list].start, loops: state.loops,
         closures: closures, priority: state.priority))
   }
 
@@ -315,10 +328,9 @@ final class Machine {
       switch value {
       case .closure(let body):
         Callback(
-          body: body, environment: state.environment, outerPromises: state.promises,
-          home: body.isMainActor ? .main : .callback)
+          body: body, state: state, home: body.isMainActor ? .main : .callback)
       case .resolverMethod:
-        Callback(body: nil, environment: [:], outerPromises: [], home: .callback)
+        Callback(body: nil, state: nil, home: .callback)
       default: nil
       }
     }
@@ -332,6 +344,25 @@ extension Expr {
     case .call(let callee, _): callee.hasOptionalReceiver
     case .member(let base?, _): base.isOptional || base.hasOptionalReceiver
     default: false
+    }
+  }
+
+  var isSelf: Bool { if case .name("self") = kind { true } else { false } }
+
+  /// Whether this is a name, or a member of `self`.
+  var isOwn: Bool {
+    switch kind {
+    case .name: true
+    case .member(let base?, _): base.isSelf
+    default: false
+    }
+  }
+
+  /// The name, or that of the last member.
+  var lastName: String? {
+    switch kind {
+    case .name(let name), .member(_, let name): name
+    default: nil
     }
   }
 

@@ -17,7 +17,9 @@ extension Machine {
       }
     case "when", "all":
       return try combine(arguments, state)
-    case "race", "any", "after", "retry", "wrap":
+    case "race":
+      return try race(arguments, state)
+    case "any", "after", "retry", "wrap":
       return nil
     case "hang", "awaitPromise":
       guard let first = arguments.first?.value else { return nil }
@@ -86,7 +88,7 @@ extension Machine {
     _ body: Body, _ arguments: [Expr.Argument], _ library: Library, _ state: State
   ) throws -> Values {
     var state = state
-    let id = state.addPromise()
+    let id = state.addPromise(canFail: !body.onlyFulfills)
     let parameters: [Value] =
       library == .google
       ? [.resolverMethod(id, "fulfill"), .resolverMethod(id, "reject")] : [.resolver(id)]
@@ -177,7 +179,7 @@ extension Machine {
   ) throws -> Values? {
     guard case .closure(let body)? = arguments.last?.value.kind else { return nil }
     var state = state
-    let id = state.addPromise(canFail: canThrow)
+    let id = state.addPromise(canFail: canThrow && !body.onlyFulfills)
     state.promises[id].isContinuation = true
     let count = state.events.count
     return try invoke(body, [.resolver(id)], state, isEffect: true).map { state, _, flow in
@@ -281,6 +283,23 @@ extension Machine {
 
   // MARK: Combinators
 
+  /// `race` of work and a pause that fails; nil for other races.
+  private func race(_ arguments: [Expr.Argument], _ state: State) throws -> Values? {
+    guard arguments.count == 2 else { return nil }
+    let results = try all(arguments.map(\.value)[...], state, [])
+    guard let state = results.first?.0, let values = results.first?.1, results.count == 1,
+      let timer = values.firstIndex(where: { state.pause($0) != nil }),
+      let pause = state.pause(values[timer])
+    else { return nil }
+    return try settle(values[1 - timer], state).flatMap { state, work in
+      try decide("passes: \(pause)", state).flatMap { state, isLate -> Values in
+        try (isLate ? settle(values[timer], state) : [(state, work)]).map { state, outcome in
+          state.withPromise(outcome)
+        }
+      }
+    }
+  }
+
   private func combine(_ arguments: [Expr.Argument], _ state: State) throws -> Values {
     let inputs = arguments.filter { !["concurrently", "on"].contains($0.label ?? "") }
     let ignoresErrors = arguments.first?.label == "resolved"
@@ -313,7 +332,7 @@ extension Machine {
           outcome = .rejected(error)
           if ignoresErrors {
             var results = Value.plain("results")
-            if values.count == 1, var elements = state.mapped[values[0].text] {
+            if values.count == 1, case .elements(var elements) = values[0] {
               elements.element = .plain(".failure(\(error.text))")
               results = .elements(elements)
             }

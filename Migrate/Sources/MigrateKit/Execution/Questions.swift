@@ -7,6 +7,11 @@ extension Machine {
     if question.hasPrefix("true ~") || question == "true" { return [(state, true)] }
     if question == "false" { return [(state, false)] }
     if let known = CaseName.answer(question) { return [(state, known)] }
+    if ["PMKError.cancelled", "CancellationError()"].contains(where: {
+      question == "\($0).isCancelled"
+    }) {
+      return [(state, true)]
+    }
     if let (_, name) = CaseName.split(question), state.ownErrors.contains(name) {
       return [(state, false)]
     }
@@ -45,16 +50,8 @@ extension Machine {
     case .test(let value):
       return try truth(value, state)
     case .unwrap(let pattern, let value):
-      return try evaluate(value, state).flatMap { state, value, flow -> [(State, Bool, Flow?)] in
-        if let flow { return [(state, false, flow)] }
-        if let (text, type) = value?.cast {
-          return try decide("\(text) is \(type)", state).map { state, holds in
-            (holds ? destructure(pattern, .plain(text), state) : state, holds, nil)
-          }
-        }
-        return try isPresent(value ?? .nothing, state).map { state, holds in
-          (holds ? destructure(pattern, value ?? .nothing, state) : state, holds, nil)
-        }
+      return try unwrapped(value, state).map { state, value, flow in
+        (value.map { destructure(pattern, $0, state) } ?? state, value != nil, flow)
       }
     case .match(let pattern, let names, let value):
       return try evaluate(value, state).flatMap { state, value, flow -> [(State, Bool, Flow?)] in
@@ -67,11 +64,33 @@ extension Machine {
     }
   }
 
+  /// The value of an optional expression; none on paths on which it is nil.
+  func unwrapped(_ expression: Expr, _ state: State) throws -> [(State, Value?, Flow?)] {
+    // `(value as? Type)?.member`
+    if case .member(let base?, let name) = expression.kind, base.isCast {
+      return try unwrapped(base, state).map { state, value, flow in
+        (state, value.map { member($0, name) }, flow)
+      }
+    }
+    return try evaluate(expression, state).flatMap { state, value, flow -> Values in
+      guard let value, flow == nil else { return [(state, nil, flow)] }
+      if let (text, type) = value.cast {
+        return try decide("\(text) is \(type)", state).map { ($0, $1 ? .plain(text) : nil, nil) }
+      }
+      return try isPresent(value, state).map { ($0, $1 ? value : nil, nil) }
+    }
+  }
+
   func isPresent(_ value: Value, _ state: State) throws -> [(State, Bool)] {
     switch value {
     case .plain("self"): return [(state, true)]
     case .plain("nil"): return [(state, false)]
+    case .plain(let text) where text.hasSuffix(".first") || text.hasSuffix(".last"):
+      // A collection with a first element isn't empty.
+      let collection = text[..<(text.lastIndex(of: ".") ?? text.endIndex)]
+      return try decide(versioned(collection + ".isEmpty", state), state).map { ($0, !$1) }
     case .plain(let text): return try decide("\(versioned(text, state)) != nil", state)
+    case .list where value.isEmptyList: return [(state, true)]
     default: return [(state, true)]
     }
   }
@@ -80,7 +99,8 @@ extension Machine {
   /// again.
   func versioned(_ text: String, _ state: State) -> String {
     var result = text
-    for (name, count) in state.assigned.sorted(by: { $0.key < $1.key }) where text.contains(name) {
+    for (name, count) in state.assigned.sorted(by: { $0.key < $1.key })
+    where text.mentions(name) {
       result += "@\(name)\(count)"
     }
     return result
@@ -110,7 +130,23 @@ extension Machine {
         if flow != nil || holds == stops { return [(state, holds, flow)] }
         return try truth(right, state)
       }
-    case "==", "!=":
+    case "==", "!=", ">":
+      if case .member(let base?, "count") = left.kind, case .literal("0") = right.kind {
+        // Whether a collection is empty.
+        let isEmpty = Expr(.member(base, "isEmpty"), left.place, .other)
+        return try plainTruth(isEmpty, state).map { ($0, $1 == (symbol == "=="), $2) }
+      }
+      if symbol == ">" { return try plainTruth(whole, state) }
+      if case .member(let base?, let name) = left.kind, base.isCast {
+        // `(value as? Type)?.member == other`
+        return try unwrapped(base, state).flatMap { first, value, flow -> [(State, Bool, Flow?)] in
+          guard let value, flow == nil else { return [(first, symbol == "!=", flow)] }
+          var state = first
+          state.environment["cast"] = member(value, name)
+          let known = Expr(.name("cast"), left.place, .other)
+          return try truth(known, symbol, right, whole, state)
+        }
+      }
       return try evaluate(left, state).flatMap { state, first, flow -> [(State, Bool, Flow?)] in
         if let flow { return [(state, false, flow)] }
         return try evaluate(right, state).flatMap {
@@ -153,10 +189,12 @@ extension Machine {
 
   /// The name of the question that a condition asks: a cancellation has one, however it is written.
   private func question(_ text: String, _ state: State) -> String {
+    // What an error is doesn't change.
+    if text.hasSuffix(".isCancelled") { return text }
     let cast = "is CancellationError"
     guard text.hasSuffix(cast) else { return versioned(text, state) }
     let error = text.dropLast(cast.count)
-    return versioned("\(error.hasSuffix(" ") ? error.dropLast() : error).isCancelled", state)
+    return "\(error.hasSuffix(" ") ? error.dropLast() : error).isCancelled"
   }
 }
 
@@ -192,7 +230,7 @@ enum CaseName {
     return nil
   }
 
-  private static func isWord(_ character: Character) -> Bool {
+  static func isWord(_ character: Character) -> Bool {
     character.isLetter || character.isNumber || character == "_"
   }
 
@@ -203,6 +241,33 @@ enum CaseName {
       question[..<mark.lowerBound],
       question[mark.upperBound...].prefix(while: isWord)
     )
+  }
+}
+
+extension String {
+  /// Whether this contains a name as a whole word; an error is described by other words.
+  fileprivate func mentions(_ name: String) -> Bool {
+    var rest = self[...]
+    while let found = rest.range(of: name) {
+      let before = self[..<found.lowerBound].last
+      let after = self[found.upperBound...]
+      if !(before.map(CaseName.isWord) ?? false), !(after.first.map(CaseName.isWord) ?? false),
+        !(name == "error" && after.hasPrefix(" of "))
+      {
+        return true
+      }
+      rest = self[found.upperBound...]
+    }
+    return false
+  }
+}
+
+extension Expr {
+  /// Whether this is `value as? Type`.
+  fileprivate var isCast: Bool {
+    guard case .compound(let pieces) = kind, pieces.count == 2, case .text(let cast) = pieces[1]
+    else { return false }
+    return cast.hasPrefix(" as? ")
   }
 }
 

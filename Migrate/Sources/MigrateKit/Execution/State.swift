@@ -1,10 +1,16 @@
 /// The state of one path while code is executed symbolically.
 struct State {
+  /// The values of the names in the current scope: those of one function, with its closures.
   var environment: [String: Value] = [:]
+  private var scopes: [[String: Value]] = [[:]]
+  private(set) var scope = 0
+  /// The scopes in which closures were created.
+  var homes: [ObjectIdentifier: Int] = [:]
+  /// The values that closures have captured under names.
+  var captures: [ObjectIdentifier: [String: Value]] = [:]
   var decisions: [String: Bool] = [:]
   var events: [Event] = []
-  var lists: [ListKind] = [.own]
-  var listStarts = [0]
+  var lists = [WorkList(kind: .own, parent: 0, start: 0)]
   var joins: [Int: Join] = [:]
   /// The list into which events are recorded.
   var list = 0
@@ -18,14 +24,14 @@ struct State {
   var loops: [String] = []
   var priority = ""
   var isInTry = false
+  /// Whether the code is a part of what an `await` covers, and not all of it.
+  var isInAwait = false
   /// How often each variable has been set on this path.
   var assigned: [String: Int] = [:]
   /// The promises and tasks that this path has stored in properties.
   var stored: [String: Value] = [:]
   /// The local variables, of which a change of a member makes another value.
   var variables: Set<String> = []
-  /// The results of `map` with a closure that starts work for each element.
-  var mapped: [String: Elements] = [:]
   /// Results of handlers that perhaps return nothing, and the values that are then passed on.
   var doubts: [String: String] = [:]
   /// The values that this path waits for, and whether an `await` says so of a promise or task that
@@ -46,9 +52,35 @@ struct State {
     return clock
   }
 
+  /// Continues with the names of another scope.
+  mutating func enter(_ other: Int) {
+    guard other != scope else { return }
+    scopes[scope] = environment
+    environment = scopes[other]
+    scope = other
+  }
+
+  /// A new scope, for a function that doesn't see the names of its caller.
+  mutating func addScope(_ names: [String: Value]) -> Int {
+    scopes.append(names)
+    return scopes.count - 1
+  }
+
+  /// The state with which a closure starts that this path has passed on.
+  func forCallback(_ executor: Executor) -> State {
+    var state = State(executor: executor)
+    state.environment = environment.mapValues(\.asCaptured)
+    state.scopes = scopes.map { $0.mapValues(\.asCaptured) }
+    state.scope = scope
+    state.homes = homes
+    state.captures = captures
+    state.promises = promises
+    state.outerPromises = promises.count
+    return state
+  }
+
   mutating func startList(_ kind: ListKind) -> Int {
-    lists.append(kind)
-    listStarts.append(tick())
+    lists.append(WorkList(kind: kind, parent: list, start: tick()))
     return lists.count - 1
   }
 
@@ -99,6 +131,46 @@ struct State {
     }
   }
 
+  /// The pause after which a promise is rejected, if it does nothing else.
+  func pause(_ value: Value) -> String? {
+    guard case .promise(let id) = value, let list = promises[id].list,
+      case .rejected? = promises[id].outcome
+    else { return nil }
+    let work = events.filter { $0.isStrong && ($0.list == list || $0.waiter == list) }
+    return work.count == 1 && work[0].subject == "sleep" ? work[0].key : nil
+  }
+
+  /// Whether a value is a promise or a call that the code hasn't waited for.
+  func isPending(_ value: Value) -> Bool {
+    switch value {
+    case .promise: true
+    case .elements(let elements):
+      isPending(elements.element) || isPending(.plain(elements.source))
+    case .plain(let text):
+      // A new value of a type, or a case with a value, is no call to wait for.
+      openCall(text).map {
+        let name = events[$0].baseName
+        return events[$0].subject.first != "." && name.first?.isUppercase == false
+          && !Lowering.collectionNames.contains(name)
+      } ?? false
+    default: false
+    }
+  }
+
+  /// Describes what was done for each element of what is no collection as what is done with it.
+  mutating func replaceElement(of source: String) {
+    let each = Elements.each(source).text
+    for index in events.indices where events[index].loops.contains(source) {
+      events[index].loops.removeAll { $0 == source }
+      events[index].key = events[index].key.replacingOccurrences(of: each, with: source)
+    }
+  }
+
+  /// The call with this value, if the code hasn't waited for it.
+  func openCall(_ text: String) -> Int? {
+    events.lastIndex { $0.kind == .call && $0.key == text && $0.end == .max }
+  }
+
   /// Notes that the call whose value is `text` perhaps returns a value and not a promise.
   mutating func doubtWait(for text: String) {
     guard let index = events.lastIndex(where: { $0.kind == .call && $0.key == text }) else {
@@ -107,17 +179,13 @@ struct State {
     events[index].isKnownToBeAwaited = false
   }
 
-  /// Records that the code waits for the call whose value is `text`; returns whether there is one.
-  mutating func markAwaited(_ text: String, parallel: Bool = false) {
+  /// Records that the code waits for the call whose value is `text`, if there is one.
+  mutating func markAwaited(_ text: String) {
     let now = tick()
-    for index in events.indices.reversed() where events[index].kind == .call {
-      guard events[index].key == text, events[index].end == .max else { continue }
-      events[index].isAwaited = true
-      events[index].end = now
-      events[index].waiter = list
-      if parallel { events[index].isParallel = true }
-      return
-    }
+    guard let index = openCall(text) else { return }
+    events[index].isAwaited = true
+    events[index].end = now
+    events[index].waiter = list
   }
 }
 

@@ -14,6 +14,19 @@ final class Unit {
   }
 }
 
+/// Functions by name, with their bodies.
+typealias Inlined = [String: (FunctionDeclaration, Body)]
+
+/// How a version of a program is read, so that it can be compared with the other one.
+struct Reading {
+  /// The functions that calls are replaced by: those that exist in this version only.
+  var inlined: Inlined = [:]
+  /// The types of members that this version writes without them, and the other one with them.
+  var impliedTypes: [String: String] = [:]
+  /// Whether both sides of each `??` are followed, and not only what it describes.
+  var followsFallbacks = false
+}
+
 /// The lowered functions of a tree.
 final class Program {
   let tree: SourceTree
@@ -38,24 +51,32 @@ final class Program {
     return body
   }
 
-  /// The paths through a function, in which calls of `inlined` functions are replaced by bodies.
+  /// The paths through a function.
   func unit(
-    _ function: FunctionDeclaration, inlined: [String: (FunctionDeclaration, Body)],
-    isLinear: Bool = false
+    _ function: FunctionDeclaration, _ reading: Reading, isLinear: Bool = false
   ) -> Unit? {
     guard let body = body(of: function) else { return nil }
     let start = startExecutor(of: function, declarations)
     let machine = Machine(
-      inlined: inlined, declarations: declarations, owner: function.owner, home: start,
+      reading: reading, declarations: declarations, owner: function.owner, home: start,
       library: declarations.library(of: function.file), isLinear: isLinear)
     do {
       let state = State(executor: start)
       let paths = try machine.paths(
-        of: body, arguments: body.parameters.indices.map { .plain("parameter \($0)") }, state,
+        of: body, arguments: arguments(of: function), state,
         isPromise: function.type.isThenable, isVoid: function.returnsNothing)
       return Unit(function, body, paths, isLinear: isLinear)
     } catch {
-      return unit(function, inlined: inlined, isLinear: true)
+      return unit(function, reading, isLinear: true)
+    }
+  }
+
+  private func arguments(of function: FunctionDeclaration) -> [Value] {
+    function.parameters.enumerated().map { index, parameter in
+      // `type` is `T.self`: what is decoded has no subclasses.
+      .plain(
+        parameter.type.hasSuffix(".Type")
+          ? "\(parameter.type.dropLast(5)).self" : "parameter \(index)")
     }
   }
 
@@ -63,23 +84,16 @@ final class Program {
   ///
   /// With `settles`, a promise that the closure returns is followed to its result.
   func paths(
-    of callback: Callback, in unit: Unit, inlined: [String: (FunctionDeclaration, Body)],
-    settles: Bool = false
+    of callback: Callback, in unit: Unit, _ reading: Reading, settles: Bool = false
   ) -> [Path]? {
-    guard let body = callback.body else { return nil }
+    guard let body = callback.body, let state = callback.state?.forCallback(callback.home) else {
+      return nil
+    }
     for isLinear in [unit.isLinear, true] {
       let machine = Machine(
-        inlined: inlined, declarations: declarations, owner: unit.function.owner,
+        reading: reading, declarations: declarations, owner: unit.function.owner,
         home: callback.home, library: declarations.library(of: unit.function.file),
         isLinear: isLinear)
-      var state = State(executor: callback.home)
-      state.environment = callback.environment.mapValues { value in
-        guard case .list(var list) = value else { return value }
-        list.depth = -1
-        return .list(list)
-      }
-      state.promises = callback.outerPromises
-      state.outerPromises = callback.outerPromises.count
       let arguments = body.parameters.indices.map { Value.plain("argument \($0)") }
       if let paths = try? machine.paths(
         of: body, arguments: arguments, state, isPromise: settles, isVoid: false)

@@ -4,40 +4,40 @@ extension Machine {
     switch inner.kind {
     case .member(let base?, "value"):
       target = base
-    case .member(let base?, let name) where base.containsCall || base.isValueOfTask:
+    case .member(let base?, let name)
+    where base.containsCall || base.isValueOfTask || isGetter(base, state) || isChild(base, state):
       // `await load().name`: the call is what is awaited.
       return try awaiting(base, state, isEffect: false).map { state, value, flow in
         (state, value.map { member($0, name) }, flow)
       }
-    case .call(let callee, let arguments) where arguments.contains(where: isDeclaredAsync):
-      // `await send(load())` awaits both calls.
-      let waited = arguments.map { argument in
-        isDeclaredAsync(argument)
-          ? Expr.Argument(
-            label: argument.label, value: Expr(.await(argument.value), argument.value.place))
-          : argument
-      }
-      return try awaiting(
-        Expr(.call(callee, waited), inner.place, inner.type), state, isEffect: isEffect)
+    case .call(let callee, let arguments) where arguments.isEmpty && bridged(callee) != nil:
+      target = bridged(callee) ?? inner
     case .call(let callee, let arguments):
-      guard case .member(let base?, let name) = callee.kind, Self.pure.contains(name),
-        base.containsCall
-      else { break }
-      let waited = Expr(.await(base), base.place, .other)
-      let method = Expr(.member(waited, name), callee.place)
-      return try evaluate(
-        Expr(.call(method, arguments), inner.place), state, isEffect: isEffect)
+      // `await send(load())` and `await load().sorted()` await the calls inside, too.
+      let isAsync = declarations.mayBeAsync(callee, arguments)
+      target = covered(callee, arguments, inner, state, onlyDeclared: isAsync)
+      if !isAsync, target.containsAwait { return try evaluate(target, state, isEffect: isEffect) }
     case .compound(let pieces):
-      let waited = pieces.map { piece -> Expr.Piece in
-        guard case .expression(let part) = piece, part.containsCall else { return piece }
-        return .expression(Expr(.await(part), part.place))
-      }
-      return try compound(waited, state)
+      return try compound(pieces.map { covered($0, state, onlyDeclared: false) }, state)
     default: break
     }
     if case .chain(let link) = inner.kind, link.role == .toAsync { target = link.base }
+    let wasInAwait = state.isInAwait
+    var state = state
+    state.isInAwait = true
     return try evaluate(target, state, isEffect: isEffect).flatMap { state, value, flow -> Values in
+      var state = state
+      state.isInAwait = wasInAwait
       if let flow { return [(state, nil, flow)] }
+      if case .plain(let text)? = value, case .call(let callee, _) = target.kind {
+        if let index = state.openCall(text) {
+          state.events[index].needsNoWait = false
+        } else if let name = callee.lastName, reading.inlined[name] != nil {
+          // A function that was followed has waited for all that it waits for.
+          state.executor = resumed(state)
+          return [(state, value, nil)]
+        }
+      }
       // `await (first, second)`
       if case .tuple(let values)? = value {
         return try settleAll(values[...], state, []).map { state, values, flow in
@@ -50,7 +50,6 @@ extension Machine {
           return (state, flow == nil ? .list(list) : nil, flow)
         }
       }
-      var state = state
       if case .plain(let text)? = value, target.type.isThenable || inner.isValueOfTask {
         state.waits[text] = !state.events.contains { $0.kind == .call && $0.key == text }
       }
@@ -63,14 +62,88 @@ extension Machine {
     }
   }
 
-  private func isDeclaredAsync(_ argument: Expr.Argument) -> Bool {
-    guard case .call(let callee, _) = argument.value.kind else { return false }
-    let name: String
-    switch callee.kind {
-    case .name(let text), .member(_, let text): name = text
-    default: return false
+  /// An expression under `await` whose parts are awaited, each by itself.
+  ///
+  /// A call inside another one that is awaited is only awaited if its declaration says that it is
+  /// `async`.
+  private func covered(_ expression: Expr, _ state: State, onlyDeclared: Bool) -> Expr {
+    let result: Expr
+    switch expression.kind {
+    case .call(let callee, let arguments):
+      let isAsync = declarations.mayBeAsync(callee, arguments, onlyDeclared: onlyDeclared)
+      let call = covered(
+        callee, arguments, expression, state, onlyDeclared: onlyDeclared || isAsync)
+      result = isAsync ? Expr(.await(call), call.place, .other) : call
+    case .chain(let link) where link.role == .toAsync:
+      result = Expr(.await(expression), expression.place, .other)
+    case .name where isGetter(expression, state) || isChild(expression, state),
+      .member where isGetter(expression, state):
+      result = Expr(.await(expression), expression.place, .other)
+    case .member(let base?, let name):
+      result = Expr(
+        .member(covered(base, state, onlyDeclared: onlyDeclared), name), expression.place,
+        expression.type)
+    case .attempt(let kind, let inner):
+      result = Expr(
+        .attempt(kind, covered(inner, state, onlyDeclared: onlyDeclared)), expression.place,
+        expression.type)
+    case .compound(let pieces):
+      result = Expr(
+        .compound(pieces.map { covered($0, state, onlyDeclared: onlyDeclared) }),
+        expression.place, expression.type)
+    default: return expression
     }
-    return declarations.byName[name]?.allSatisfy(\.isAsync) ?? false
+    result.isOptional = expression.isOptional
+    return result
+  }
+
+  /// The promise that `promise.async()` waits for; nil for other functions.
+  private func bridged(_ callee: Expr) -> Expr? {
+    guard case .member(let base?, let name) = callee.kind, bridges.contains(name) else {
+      return nil
+    }
+    return base
+  }
+
+  /// The functions with which `async` code waits for a promise.
+  var bridges: [String] { library == .google ? ["get"] : ["async", "asyncValue"] }
+
+  /// Whether a name or member is a property with an asynchronous getter.
+  private func isGetter(_ expression: Expr, _ state: State) -> Bool {
+    switch expression.kind {
+    case .name(let name):
+      state.environment[name] == nil && declarations.isGetter(name, in: owner)
+    case .member(let base?, let name): declarations.isGetter(name, in: base.isSelf ? owner : nil)
+    default: false
+    }
+  }
+
+  /// Whether a name is that of an `async let`.
+  private func isChild(_ expression: Expr, _ state: State) -> Bool {
+    guard case .name(let name) = expression.kind, case .promise(let id)? = state.environment[name],
+      let list = state.promises[id].list
+    else { return false }
+    return state.lists[list].kind == .child
+  }
+
+  private func covered(
+    _ callee: Expr, _ arguments: [Expr.Argument], _ call: Expr, _ state: State, onlyDeclared: Bool
+  ) -> Expr {
+    var callee = callee
+    if case .member(let base?, let name) = callee.kind {
+      callee = Expr(
+        .member(covered(base, state, onlyDeclared: onlyDeclared), name), callee.place, callee.type)
+    }
+    let all = arguments.map {
+      Expr.Argument(
+        label: $0.label, value: covered($0.value, state, onlyDeclared: onlyDeclared))
+    }
+    return Expr(.call(callee, all), call.place, call.type)
+  }
+
+  private func covered(_ piece: Expr.Piece, _ state: State, onlyDeclared: Bool) -> Expr.Piece {
+    guard case .expression(let part) = piece else { return piece }
+    return .expression(covered(part, state, onlyDeclared: onlyDeclared))
   }
 
   /// The executor on which an `async` function continues.
@@ -125,18 +198,6 @@ extension Machine {
         .map(outcome)
     case .plain(let text):
       if let stored = state.stored[text] { return try settle(stored, state, canFail: canFail) }
-      if var elements = state.mapped[text] {
-        return try settle(elements.element, state, canFail: canFail).map { state, outcome in
-          var state = state
-          for index in state.events.indices
-          where state.events[index].loops.count > state.loops.count {
-            state.events[index].isParallel = true
-          }
-          guard case .fulfilled(let value) = outcome else { return (state, outcome) }
-          elements.element = value
-          return (state, .fulfilled(.elements(elements)))
-        }
-      }
       if ["()", "nil", "results of the group"].contains(text) {
         return [(state, .fulfilled(value))]
       }
@@ -144,6 +205,28 @@ extension Machine {
       state.waits[text] = state.waits[text] ?? false
       guard canFail else { return [(state, .fulfilled(value))] }
       return try failing(text, value, state).map(outcome)
+    case .elements(var elements) where state.isPending(elements.element):
+      let depth = state.loops.count
+      return try settle(elements.element, state, canFail: canFail).map { state, outcome in
+        var state = state
+        for index in state.events.indices
+        where state.events[index].loops.dropFirst(depth).first == elements.source {
+          state.events[index].isParallel = true
+        }
+        guard case .fulfilled(let value) = outcome else { return (state, outcome) }
+        elements.element = value
+        return (state, .fulfilled(.elements(elements)))
+      }
+    case .elements(let elements) where state.isPending(.plain(elements.source)):
+      // `load().map { … }` that has to be a promise: `map` wasn't that of a collection.
+      return try settle(.plain(elements.source), state, canFail: canFail).map { state, outcome in
+        guard case .fulfilled = outcome else { return (state, outcome) }
+        var state = state
+        state.replaceElement(of: elements.source)
+        let each = Elements.each(elements.source).text
+        let value = elements.element.text.replacingOccurrences(of: each, with: elements.source)
+        return (state, .fulfilled(.plain(value)))
+      }
     case .group: return [(state, .fulfilled(.plain("results of the group")))]
     default:
       return [(state, .fulfilled(value))]

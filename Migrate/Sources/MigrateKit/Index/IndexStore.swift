@@ -68,6 +68,9 @@ public struct IndexStore: Sendable {
     return IndexStore(symbols: own, outdated: Set(outdated.compactMap(relative)))
   }
 
+  /// Whether the index has no operators.
+  public var isEmpty: Bool { symbols.isEmpty && outdated.isEmpty }
+
   private init(symbols: [String: [Int: [String]]], outdated: Set<String>) {
     self.symbols = symbols
     self.outdated = outdated

@@ -9,7 +9,10 @@ final class DeclarationCollector: SyntaxVisitor {
   var types: [(String, TypeDeclaration)] = []
   var closures: [(String, TypeGuess)] = []
   var aliases: [(String, TypeGuess)] = []
+  var pairs: [String: [String: TypeGuess]] = [:]
   var setsDefaultQueue = false
+  /// The properties that are compared as functions.
+  var getters: Set<String> = []
 
   init(_ file: SourceFile) {
     self.file = file
@@ -94,11 +97,25 @@ final class DeclarationCollector: SyntaxVisitor {
       if !isLocal {
         let typeName = written.isEmpty ? String(initial.prefix { $0 != "(" }) : written
         properties.append((name, owners.joined(separator: "."), type, typeName))
+        // The parts of a stored pair of a promise and its resolver.
+        let parts = binding.typeAnnotation.map { tupleParts($0.type) } ?? []
+        for (part, type) in parts where guessType(type) != .other {
+          pairs[name, default: [:]][part] = guessType(type)
+        }
       }
       addAccessors(of: binding, name: name, written: written, in: node)
       if !isLocal { addClosure(of: binding, name: name, written: written, in: node) }
     }
     return .visitChildren
+  }
+
+  private func tupleParts(_ type: TypeSyntax) -> [(String, String)] {
+    if let wrapped = type.as(OptionalTypeSyntax.self) { return tupleParts(wrapped.wrappedType) }
+    let elements = type.as(TupleTypeSyntax.self)?.elements.map { $0 } ?? []
+    if elements.count == 1, elements[0].firstName == nil { return tupleParts(elements[0].type) }
+    return elements.compactMap { element in
+      element.firstName.map { ($0.text, element.type.trimmedDescription) }
+    }
   }
 
   override func visit(_ node: TypeAliasDeclSyntax) -> SyntaxVisitorContinueKind {
@@ -186,6 +203,10 @@ final class DeclarationCollector: SyntaxVisitor {
     attributes: AttributeListSyntax, statements: CodeBlockItemListSyntax?, kind: String? = nil
   ) {
     let list = parameters?.parameters.map { $0 } ?? []
+    // A getter that returns a promise, or that is `async`, is a function without parameters.
+    let isFunction = kind == "get" && (isAsync || guessType(returns).isThenable)
+    if isFunction { getters.insert(name) }
+    let kind = isFunction ? nil : kind
     functions.append(
       FunctionDeclaration(
         file: file, node: node, owner: owners.joined(separator: "."),

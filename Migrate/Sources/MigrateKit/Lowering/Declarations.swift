@@ -52,6 +52,18 @@ final class FunctionDeclaration {
   /// Whether a call of the function has no value.
   var isVoid: Bool { ["", "Void", "()"].contains(returns.filter { !$0.isWhitespace }) }
 
+  /// Whether a parameter can be a closure: a collection or a basic type can't.
+  func takesClosure(at index: Int) -> Bool {
+    guard parameters.indices.contains(index) else { return true }
+    let type = parameters[index].type
+    return type.contains("->") || type.first != "[" && !Self.basicTypes.contains(type)
+  }
+
+  private static let basicTypes: Set<String> = [
+    "Bool", "Int", "Double", "Float", "String", "Data", "Date", "URL", "URLRequest", "UUID",
+    "TimeInterval", "CGFloat",
+  ]
+
   var returnsNothing: Bool {
     let plain = returns.filter { !$0.isWhitespace }
     return plain.isEmpty || ["Void", "()"].contains(plain)
@@ -108,6 +120,9 @@ final class Declarations {
   let index: IndexStore?
   /// The library that the tree uses, if it uses only one.
   private let library: Library?
+  private var getters: Set<String> = []
+  /// The parts of properties that hold tuples.
+  private var pairs: [String: [String: TypeGuess]] = [:]
   /// Whether the program, apart from its tests, sets the queues on which handlers run by default.
   private(set) var setsDefaultQueue = false
 
@@ -121,6 +136,8 @@ final class Declarations {
       let collector = DeclarationCollector(file)
       collector.walk(file.syntax)
       functions += collector.functions
+      getters.formUnion(collector.getters)
+      pairs.merge(collector.pairs) { $1 }
       if collector.setsDefaultQueue, !file.path.contains("Test") { setsDefaultQueue = true }
       for (name, owner, type, typeName) in collector.properties {
         properties[name, default: []].append((owner, type, typeName))
@@ -196,6 +213,33 @@ final class Declarations {
     }
   }
 
+  /// Whether the declarations say that a call returns when its work is done.
+  func isSynchronous(_ callee: Expr, _ arguments: [Expr.Argument]) -> Bool {
+    var all = candidates(callee, arguments)
+    if case .member(let base?, _) = callee.kind, !base.isSelf {
+      // A method of the type of a property; others can be those of types that aren't declared.
+      let type = base.lastName.flatMap { typeName(ofProperty: $0) }
+      all = all.filter { $0.owner == type }
+    }
+    return !all.isEmpty && all.allSatisfy { !$0.isAsync && !$0.type.isThenable }
+  }
+
+  /// Whether a call under `await` can be what is awaited, as far as declarations and names tell.
+  func mayBeAsync(
+    _ callee: Expr, _ arguments: [Expr.Argument], onlyDeclared: Bool = false
+  ) -> Bool {
+    let all = candidates(callee, arguments)
+    if all.contains(where: { $0.isAsync || $0.type.isThenable }) { return true }
+    if onlyDeclared || isSynchronous(callee, arguments) { return false }
+    switch callee.kind {
+    case .name(let name): return name.first?.isUppercase == false
+    case .member(_, let name):
+      return name.first?.isUppercase == false && !Machine.pure.contains(name)
+        && !Lowering.collectionNames.contains(name)
+    default: return true
+    }
+  }
+
   /// Whether an expression has a value; nil if the declarations don't tell.
   func hasValue(_ expression: Expr) -> Bool? {
     switch expression.kind {
@@ -237,13 +281,14 @@ final class Declarations {
 
   /// Returns whether a call with these labels can be a call of `function`.
   func fits(_ function: FunctionDeclaration, _ labels: [String]) -> Bool {
-    if function.labels == labels { return true }
+    if function.labels == labels, !labels.contains(Self.trailing) { return true }
     // Arguments with defaults and trailing closures leave labels out.
     var rest = function.labels[...]
     for label in labels {
-      guard let index = rest.firstIndex(where: { $0 == label || label == Self.trailing }) else {
-        return false
+      let index = rest.indices.first {
+        rest[$0] == label || label == Self.trailing && function.takesClosure(at: $0)
       }
+      guard let index else { return false }
       rest = rest[(index + 1)...]
     }
     return function.labels.count > labels.count || labels.contains(Self.trailing)
@@ -283,15 +328,29 @@ final class Declarations {
     return types.count == 1 ? types.first ?? .unknown : .unknown
   }
 
+  /// Whether a name or member is a property whose getter does what a function would do.
+  func isGetter(_ name: String, in owner: String?) -> Bool {
+    guard getters.contains(name), let all = properties[name] else { return false }
+    let own = all.filter { $0.owner == owner }
+    return (own.isEmpty ? all : own).allSatisfy { property in
+      byName[name]?.contains { $0.owner == property.owner } ?? false
+    }
+  }
+
   /// The name of the type of a property; nil if declarations differ.
-  func typeName(ofProperty name: String) -> String? {
-    let names = Set((properties[name] ?? []).map(\.typeName))
+  func typeName(ofProperty name: String, in owner: String? = nil) -> String? {
+    let all = properties[name] ?? []
+    let own = all.filter { $0.owner == owner }
+    let names = Set((own.isEmpty ? all : own).map(\.typeName))
     return names.count == 1 ? names.first.map { $0.trimmingCharacters(in: ["?", "!"]) } : nil
   }
 
+  /// What a part of a stored pair is: a promise or its resolver.
+  func part(_ name: String, of property: String) -> TypeGuess? { pairs[property]?[name] }
+
   /// Whether a property holds a resolver or a continuation.
-  func storesResolver(_ name: String) -> Bool {
-    typeName(ofProperty: name).map { guessType($0) == .resolver } ?? false
+  func storesResolver(_ name: String, in owner: String) -> Bool {
+    typeName(ofProperty: name, in: owner).map { guessType($0) == .resolver } ?? false
   }
 
   private static let mainActorRoots: Set<String> = [

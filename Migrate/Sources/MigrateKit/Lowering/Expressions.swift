@@ -21,7 +21,8 @@ extension Lowering {
       let isForeign = scope.type(of: text) == nil && declarations.isForeign(text, in: file)
       // A type isn't a promise, but one of its static members can be.
       let isType = text.first?.isUppercase == true && scope.type(of: text) == nil
-      return Expr(.name(text), place, isForeign || isType && type == .unknown ? .other : type)
+      return Expr(
+        .name(name.fullName), place, isForeign || isType && type == .unknown ? .other : type)
     case .memberAccessExpr(let member):
       return memberAccess(member, place)
     case .functionCallExpr(let call):
@@ -96,7 +97,10 @@ extension Lowering {
   }
 
   private func memberAccess(_ node: MemberAccessExprSyntax, _ place: Place) -> Expr {
-    let name = node.declName.baseName.text
+    let name = node.declName.fullName
+    if node.base == nil, name == "value", isExpectedPromise(Syntax(node)) {
+      return Expr(.member(nil, name), place, .promise)
+    }
     guard let base = node.base else { return Expr(.member(nil, name), place) }
     if base.trimmedDescription == "_Concurrency" { return Expr(.name(name), place) }
     let lowered = expression(base)
@@ -175,7 +179,43 @@ extension Lowering {
       node.signature?.parameterClause != nil || node.statements.lastDollarIndex >= 0
     body.writtenResult = written
     body.canThrow = node.statements.containsThrow
+    body.onlyFulfills = !body.canThrow && node.onlyFulfills(with: names)
+    body.captures =
+      node.signature?.capture?.items.compactMap { item in
+        item.initializer.map { (item.name.text, expression($0.value)) }
+      } ?? []
     return body
+  }
+}
+
+extension DeclReferenceExprSyntax {
+  /// The name, with the labels that are written: `init(number:)`.
+  fileprivate var fullName: String { baseName.text + (argumentNames?.trimmedDescription ?? "") }
+}
+
+extension ClosureExprSyntax {
+  /// Whether the resolver or continuation that is the only parameter, or the first of Google's two
+  /// functions, is only used to fulfill.
+  fileprivate func onlyFulfills(with parameters: [String]) -> Bool {
+    guard let name = parameters.first, parameters.count <= 2 else { return false }
+    var isUsed = false
+    for token in statements.tokens(viewMode: .sourceAccurate) {
+      if parameters.count == 2, token.text == parameters[1] { return false }
+      guard token.text == name else { continue }
+      isUsed = true
+      let node = token.parent?.parent
+      if parameters.count == 2 || node?.is(FunctionCallExprSyntax.self) == true {
+        continue
+      }
+      guard let member = node?.as(MemberAccessExprSyntax.self), member.base?.id == token.parent?.id
+      else { return false }
+      if member.declName.baseName.text.hasPrefix("fulfill") { continue }
+      guard member.declName.baseName.text == "resume",
+        let call = member.parent?.as(FunctionCallExprSyntax.self),
+        call.arguments.first?.label.map({ $0.text == "returning" }) ?? call.arguments.isEmpty
+      else { return false }
+    }
+    return isUsed
   }
 }
 

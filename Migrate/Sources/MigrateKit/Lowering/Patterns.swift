@@ -79,6 +79,7 @@ extension Lowering {
 
   /// A pattern without the names that it binds, so that renaming them changes nothing.
   func canonicalPattern(_ text: String) -> String {
+    if text.hasPrefix("\"") { return text }
     let words = text.split(whereSeparator: \.isWhitespace)
     if words.count == 2, words[0] == "is" { return "is \(words[1])" }
     if words.count == 4, words[0] == "let", words[2] == "as" { return "is \(words[3])" }

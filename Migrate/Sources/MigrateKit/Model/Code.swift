@@ -17,6 +17,10 @@ public final class Body {
   let resultIsVoid: Bool
   /// The result type that is written for a closure.
   var writtenResult: String?
+  /// Whether a closure that gets a resolver or a continuation only fulfills with it.
+  var onlyFulfills = false
+  /// The values that a closure captures under a name.
+  var captures: [(name: String, value: Expr)] = []
   /// Whether the closure names or uses a parameter.
   var hasParameters = true
   /// Whether the body contains `try` or `throw` outside nested closures.

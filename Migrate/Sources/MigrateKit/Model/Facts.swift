@@ -44,6 +44,9 @@ struct Event {
   var isEffect: Bool
   /// Whether the code waits for the result.
   var isAwaited = false
+  /// Whether the result needs no waiting, or is perhaps waited for: the declaration isn't `async`, or
+  /// the call is part of an expression under `await`.
+  var needsNoWait = false
   /// Whether that is certain: without a type, the result of a handler can be a promise or a value.
   var isKnownToBeAwaited = true
   /// Whether the declaration says that the call returns a promise.
@@ -59,7 +62,7 @@ struct Event {
   var end = Int.max
   /// Whether a continuation is resumed, and not a promise settled.
   var isContinuation = false
-  let loops: [String]
+  var loops: [String]
   var isParallel = false
   /// The closures that are passed, which run at a time that isn't known.
   let closures: [Callback]
@@ -71,9 +74,8 @@ struct Event {
 /// A closure that another function calls.
 struct Callback {
   let body: Body?
-  let environment: [String: Value]
-  /// The number of promises that belong to the surrounding code.
-  let outerPromises: [PromiseState]
+  /// The state of the path that passes the closure.
+  let state: State?
   let home: Executor
 }
 
@@ -112,6 +114,18 @@ indirect enum Value {
   }
 
   static var nothing: Value { .plain("()") }
+
+  var isResolver: Bool { if case .resolver = self { true } else { false } }
+
+  /// Whether this is an array that other code changes, too.
+  var isShared: Bool { if case .list(let list) = self { list.depth < 0 } else { false } }
+
+  /// The value in a closure that runs later: other code can have changed an array.
+  var asCaptured: Value {
+    guard case .list(var list) = self else { return self }
+    list.depth = -1
+    return .list(list)
+  }
 }
 
 /// The elements of an array.
@@ -170,12 +184,11 @@ enum Ending: Equatable {
 
 /// One way through a unit.
 struct Path {
-  let decisions: [String: Bool]
+  var decisions: [String: Bool]
   var events: [Event]
   var ending: Ending
   let endPlace: Place?
-  /// How each list was started.
-  let lists: [ListKind]
+  let lists: [WorkList]
   /// The lists that have waited for other ones.
   let joins: [Int: Join]
   /// Results of handlers that perhaps return nothing, and the values that are then passed on.
@@ -216,7 +229,12 @@ struct Path {
   func waits(for event: Event) -> Bool {
     var list = event.isAwaited ? event.waiter : event.list
     while let join = joins[list] { list = join.into }
-    return list == 0 || lists[list] == .child
+    return list == 0 || lists[list].kind == .child
+  }
+
+  /// Whether one of two calls starts while the other one is in progress.
+  func overlaps(_ first: Event, _ second: Event) -> Bool {
+    first.start < second.start ? isInProgress(first, at: second) : isInProgress(second, at: first)
   }
 
   /// Whether a call is still in progress when another event, after it, starts.
@@ -225,9 +243,12 @@ struct Path {
     if other.start < call.end { return true }
     var list = call.waiter
     var time = call.end
-    // The code of `other` has the result if its list waited for the list that has it.
+    // The code of `other` has the result if its list, or the one that started it, waited for the
+    // list that has it.
     while time < other.start {
-      if list == other.origin || other.originStart > time { return false }
+      var (own, start) = (other.origin, other.start)
+      while own != list, own != 0 { (own, start) = (lists[own].parent, lists[own].start) }
+      if own == list, time < start { return false }
       guard let join = joins[list] else { return true }
       list = join.into
       time = join.time
@@ -240,6 +261,14 @@ struct Path {
 struct Join {
   let into: Int
   let time: Int
+}
+
+/// A list of sequential work.
+struct WorkList {
+  let kind: ListKind
+  /// The list that started it, and when.
+  let parent: Int
+  let start: Int
 }
 
 /// How a list of sequential work starts.

@@ -168,7 +168,7 @@ private struct FactCollector {
     }
     let notes = NoteCollector.notes(of: function, links: links)
     var paths: Report.Paths?
-    if !chains.isEmpty, let unit = program.unit(function, inlined: [:]) {
+    if !chains.isEmpty, let unit = program.unit(function, Reading()) {
       paths = Self.paths(unit)
     }
     facts = Report.FunctionFacts(

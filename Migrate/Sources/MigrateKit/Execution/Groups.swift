@@ -1,34 +1,3 @@
-/// The results of work that is done for each element of a collection.
-struct Elements {
-  /// The collection.
-  let source: String
-  /// The result for one element.
-  var element: Value
-  /// What each result is stored under.
-  var key: String?
-  /// Whether the results have the order of the collection; results of child tasks arrive in any.
-  var isOrdered = true
-
-  var text: String {
-    shortened("\(isOrdered ? "" : "unordered ")\(source).map{\(element.text)}")
-  }
-
-  /// What a loop over `collection` runs through: the collection itself, and its element.
-  static func iterated(_ collection: String) -> (source: String, element: Value) {
-    func base(_ prefix: String, _ suffix: String) -> String? {
-      guard collection.hasPrefix(prefix), collection.hasSuffix(suffix) else { return nil }
-      return String(collection.dropFirst(prefix.count).dropLast(suffix.count))
-    }
-    if let base = base("", ".enumerated()") {
-      return (base, .tuple([.plain("index(\(base))"), .plain("each(\(base))")]))
-    }
-    if let base = base("", ".indices") ?? base("0 ..< ", ".count") {
-      return (base, .plain("index(\(base))"))
-    }
-    return (collection, .plain("each(\(collection))"))
-  }
-}
-
 /// Task groups, and how the results of their children are collected.
 extension Machine {
   /// A task of a group.
@@ -44,6 +13,10 @@ extension Machine {
     _ arguments: [Expr.Argument], _ state: State, throwsErrors: Bool
   ) throws -> Values? {
     guard case .closure(let body)? = arguments.last?.value.kind else { return nil }
+    // The labels in `of: (index: Int, row: Row).self`.
+    if let type = arguments.first?.value, case .member(let tuple?, "self") = type.kind {
+      _ = try evaluate(tuple, state)
+    }
     var state = state
     let before = state.lists.count
     let outer = state.children
@@ -51,7 +24,7 @@ extension Machine {
     return try invoke(body, [.group], state).map { state, value, flow in
       var state = state
       // The group waits for its children.
-      for list in before..<max(before, state.lists.count) where state.lists[list] == .child {
+      for list in before..<max(before, state.lists.count) where state.lists[list].kind == .child {
         state.join(list)
       }
       let error = throwsErrors ? state.errorOfChildren : nil
@@ -186,83 +159,6 @@ extension Machine {
       Elements(source: source, element: value, key: key, isOrdered: key == "index(\(source))"))
     return state
   }
-
-  /// `append` to a local array; nil if its elements aren't known.
-  ///
-  /// In a loop, the array gets what `map` with the loop's body returns.
-  func append(_ base: Expr, _ arguments: [Expr.Argument], _ state: State) throws -> Values? {
-    guard case .name(let name) = base.kind, let old = state.environment[name],
-      arguments.count == 1, arguments[0].label == nil
-    else { return nil }
-    var known: List?
-    if state.gathered == nil {
-      guard case .list(let list) = old,
-        list.depth == state.loops.count || list.depth >= 0 && list.elements.isEmpty
-      else { return nil }
-      known = list
-    }
-    return try evaluate(arguments[0].value, state).map { state, value, flow in
-      var state = state
-      guard let value, flow == nil else { return (state, nil, flow) }
-      if let source = state.gathered {
-        state.environment[name] = .elements(
-          Elements(source: source, element: value, isOrdered: false))
-      } else if var list = known, list.depth == state.loops.count {
-        list.elements.append(value)
-        state.environment[name] = .list(list)
-      } else if let source = state.loops.last {
-        let text = shortened("\(source).map{\(value.text)}")
-        state.mapped[text] = Elements(source: source, element: value)
-        state.environment[name] = .plain(text)
-      }
-      return (state, .nothing, nil)
-    }
-  }
-
-  /// Methods that restore the order of collected results, or that take them out of pairs.
-  func method(
-    of elements: Elements, _ name: String, _ arguments: [Expr.Argument], _ state: State
-  ) throws -> Values? {
-    guard let handler = arguments.last?.value else { return nil }
-    func transformed(_ element: Value) throws -> Value? {
-      switch handler.kind {
-      case .keyPath(let path): return member(element, String(path.drop { $0 == "." }))
-      case .closure(let body): return try invoke(body, [element], state).first?.1
-      default: return nil
-      }
-    }
-    var elements = elements
-    if name == "sorted", case .tuple(let parts) = elements.element,
-      case .closure(let body) = handler.kind, let key = parts.first?.text,
-      key == "index(\(elements.source))"
-    {
-      let pairs = ["first", "second"].map { name in
-        Value.tuple([.plain(name)] + parts.dropFirst())
-      }
-      let order = try invoke(body, pairs, state).first?.1?.text
-      guard order == "first < second" else { return nil }
-      elements.isOrdered = true
-      return [(state, .elements(elements), nil)]
-    }
-    guard ["map", "compactMap"].contains(name), let value = try transformed(elements.element) else {
-      return nil
-    }
-    let isPlain = elements.isOrdered && !elements.element.isTuple
-    guard value.text == elements.element.text || !isPlain && name == "map" else { return nil }
-    elements.element = value
-    return [(state, .elements(elements), nil)]
-  }
-
-  /// Results that a closure looks up by their keys, for each element of the collection.
-  func lookedUp(_ element: Value, _ body: Body, _ state: State) throws -> Value? {
-    guard body.isExpression, case .expression(let value)? = body.steps.first,
-      let (name, key) = value.subscripted, case .elements(var elements)? = state.environment[name],
-      case .name(let parameter) = key.kind, parameter == body.parameters.first,
-      elements.key == element.text
-    else { return nil }
-    elements.isOrdered = true
-    return .elements(elements)
-  }
 }
 
 extension State {
@@ -270,20 +166,5 @@ extension State {
   fileprivate var errorOfChildren: Value? {
     for child in children { if case .rejected(let error) = child.outcome { return error } }
     return nil
-  }
-}
-
-extension Value {
-  var isTuple: Bool { if case .tuple = self { true } else { false } }
-}
-
-extension Expr {
-  /// The variable and the key of `variable[key]`.
-  var subscripted: (name: String, key: Expr)? {
-    guard case .compound(let pieces) = kind, pieces.count == 4, case .text("[") = pieces[1],
-      case .expression(let base) = pieces[0], case .name(let name) = base.kind,
-      case .expression(let key) = pieces[2]
-    else { return nil }
-    return (name, key)
   }
 }

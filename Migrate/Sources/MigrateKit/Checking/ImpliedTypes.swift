@@ -1,0 +1,108 @@
+import SwiftSyntax
+
+/// Members that code writes with their type, and without it where the context says the type.
+struct WrittenMembers {
+  /// The members without a type: `placeholder` for `.placeholder`, and `init(name:)` for `.init(name:)`.
+  var implied: Set<String> = []
+  /// The types that members are written with; a call of a type is one of its initializer.
+  var typed: [String: Set<String>] = [:]
+  /// The names of functions and values that the code uses.
+  var names: Set<String> = []
+  /// How often the code uses `??`.
+  var fallbacks = 0
+
+  static func += (first: inout WrittenMembers, second: WrittenMembers) {
+    first.implied.formUnion(second.implied)
+    first.typed.merge(second.typed) { $0.union($1) }
+    first.names.formUnion(second.names)
+    first.fallbacks += second.fallbacks
+  }
+
+  /// The types of members that this code implies and that `other` writes, if it's always the same.
+  func impliedTypes(from other: WrittenMembers) -> [String: String] {
+    var result: [String: String] = [:]
+    for member in implied.subtracting(other.implied) {
+      guard let types = other.typed[member], types.count == 1, let type = types.first,
+        typed[member, default: []].subtracting(types).isEmpty
+      else { continue }
+      result[member] = type
+    }
+    return result
+  }
+
+  /// The name of an initializer with its labels.
+  static func initializer(_ labels: [String?]) -> String {
+    "init(" + labels.map { ($0 ?? "_") + ":" }.joined() + ")"
+  }
+}
+
+extension Program {
+  /// The members that a function writes, and those of the functions that its calls are replaced by.
+  func writtenMembers(of function: FunctionDeclaration, _ inlined: Inlined) -> WrittenMembers {
+    var result = WrittenMembers()
+    var open = [function]
+    var seen: Set<ObjectIdentifier> = []
+    while let next = open.popLast() {
+      guard let statements = next.statements, seen.insert(ObjectIdentifier(next)).inserted else {
+        continue
+      }
+      let collector = MemberCollector(viewMode: .sourceAccurate)
+      collector.walk(statements)
+      result += collector.members
+      open += collector.members.names.compactMap { inlined[$0]?.0 }
+    }
+    return result
+  }
+}
+
+private final class MemberCollector: SyntaxVisitor {
+  var members = WrittenMembers()
+
+  override func visit(_ node: BinaryOperatorExprSyntax) -> SyntaxVisitorContinueKind {
+    if node.operator.text == "??" { members.fallbacks += 1 }
+    return .skipChildren
+  }
+
+  // Patterns are compared without types.
+  override func visit(_ node: ExpressionPatternSyntax) -> SyntaxVisitorContinueKind {
+    .skipChildren
+  }
+
+  override func visit(_ node: DeclReferenceExprSyntax) -> SyntaxVisitorContinueKind {
+    members.names.insert(node.baseName.text)
+    return .visitChildren
+  }
+
+  override func visit(_ node: MemberAccessExprSyntax) -> SyntaxVisitorContinueKind {
+    let name = node.declName.baseName.text
+    let call = node.parent?.as(FunctionCallExprSyntax.self)
+    let member = name == "init" ? call.map(initializer) ?? name : name
+    if node.base == nil {
+      members.implied.insert(member)
+    } else if let type = node.base?.writtenType {
+      members.typed[member, default: []].insert(type)
+    }
+    return .visitChildren
+  }
+
+  override func visit(_ node: FunctionCallExprSyntax) -> SyntaxVisitorContinueKind {
+    if let type = node.calledExpression.writtenType {
+      members.typed[initializer(of: node), default: []].insert(type)
+    }
+    return .visitChildren
+  }
+
+  private func initializer(of call: FunctionCallExprSyntax) -> String {
+    WrittenMembers.initializer(call.arguments.map { $0.label?.text })
+  }
+}
+
+extension ExprSyntax {
+  /// The name, if this is the name of a type.
+  fileprivate var writtenType: String? {
+    let name =
+      self.as(DeclReferenceExprSyntax.self) ?? self.as(MemberAccessExprSyntax.self)?.declName
+    guard let name, name.baseName.text.first?.isUppercase == true else { return nil }
+    return trimmedDescription
+  }
+}

@@ -1,0 +1,299 @@
+import Foundation
+
+/// The elements of a collection: one stands for all, as it does in a loop.
+struct Elements {
+  /// The collection that they are made from.
+  let source: String
+  /// What is known about one of them.
+  var element: Value
+  /// What each is stored under.
+  var key: String?
+  /// Whether they have the order of the collection; results of child tasks arrive in any.
+  var isOrdered = true
+
+  init(source: String, element: Value, key: String? = nil, isOrdered: Bool = true) {
+    self.source = source
+    self.element = element
+    self.key = key
+    self.isOrdered = isOrdered
+  }
+
+  /// What a loop over `collection` runs through.
+  init(_ collection: Value) {
+    if case .elements(let elements) = collection {
+      self = elements
+      return
+    }
+    let text = collection.text
+    func base(_ prefix: String, _ suffix: String) -> String? {
+      guard text.hasPrefix(prefix), text.hasSuffix(suffix) else { return nil }
+      return String(text.dropFirst(prefix.count).dropLast(suffix.count))
+    }
+    if let base = base("", ".enumerated()") {
+      self.init(source: base, element: .tuple([Self.index(base), Self.each(base)]))
+    } else if let base = base("", ".indices") ?? base("0 ..< ", ".count") {
+      self.init(source: base, element: Self.index(base))
+    } else {
+      self.init(source: text, element: Self.each(text))
+    }
+  }
+
+  static func each(_ source: String) -> Value { .plain("each(\(source))") }
+  static func index(_ source: String) -> Value { .plain("index(\(source))") }
+
+  var text: String {
+    if isOrdered, element.text == Self.each(source).text { return source }
+    return shortened("\(isOrdered ? "" : "unordered ")\(source).map{\(element.text)}")
+  }
+}
+
+/// Collections: what is done for each element, and what the result consists of.
+extension Machine {
+  /// `map`, `compactMap`, `filter`, `forEach`, and `reduce`; nil for other methods.
+  ///
+  /// What is done for one element is described. If it isn't passed on, the result is empty.
+  func elementwise(
+    _ collection: Value, _ name: String, _ arguments: [Expr.Argument], _ state: State
+  ) throws -> Values? {
+    guard let last = arguments.last, last.value.isHandler,
+      last.label == nil || last.label == Declarations.trailing,
+      arguments.count == (name == "reduce" ? 2 : 1), arguments[0].label != "into"
+    else { return nil }
+    let handler = last.value
+    guard ["map", "compactMap", "filter", "forEach"].contains(name) || name == "reduce" else {
+      return nil
+    }
+    if name == "reduce" {
+      guard case .closure = handler.kind else { return nil }
+      return try reduce(collection, arguments[0].value, handler, state)
+    }
+    if collection.isEmptyList {
+      return [(state, name == "forEach" ? .nothing : collection, nil)]
+    }
+    var elements = Elements(collection)
+    if case .closure(let body) = handler.kind, name.hasSuffix("ap"),
+      let found = try lookedUp(elements.element, body, state)
+    {
+      return [(state, found, nil)]
+    }
+    let outer = state.loops
+    var state = state
+    state.loops.append(elements.source)
+    let empty = Value.list(List(elements: [], depth: outer.count))
+    if name == "filter" {
+      return try holds(handler, elements.element, state).map { state, holds, flow in
+        var state = state
+        state.loops = outer
+        return (state, flow == nil ? (holds ? collection : empty) : nil, flow)
+      }
+    }
+    let results = try call(
+      handler, parts(of: elements, for: handler), state, isEffect: name == "forEach")
+    // A closure that writes `nil` for some elements has values for the others.
+    let isKnown = results.contains { $0.1?.text == "nil" }
+    return try results.flatMap { state, value, flow -> Values in
+      var state = state
+      state.loops = outer
+      guard let value, flow == nil else { return [(state, nil, flow)] }
+      if name == "forEach" { return [(state, .nothing, nil)] }
+      elements.element = value
+      // `compactMap { $0 }` of an array that was filled by index has each element.
+      if elements.key != nil, value.text != "nil", value.text == Elements(collection).element.text {
+        return [(state, .elements(elements), nil)]
+      }
+      guard name == "compactMap" else { return [(state, .elements(elements), nil)] }
+      let answers =
+        isKnown ? [(state, value.text != "nil")] : try isPresent(value, state)
+      return answers.map { state, isThere in (state, isThere ? .elements(elements) : empty, nil) }
+    }
+  }
+
+  /// The arguments for a closure that is called with an element.
+  private func parts(of elements: Elements, for handler: Expr) -> [Value] {
+    guard case .closure(let body) = handler.kind, body.parameters.count > 1,
+      !elements.element.isTuple
+    else { return [elements.element] }
+    return body.parameters.indices.map { .plain("each\($0)(\(elements.source))") }
+  }
+
+  private func reduce(
+    _ collection: Value, _ first: Expr, _ handler: Expr, _ state: State
+  ) throws -> Values {
+    try evaluate(first, state).flatMap { state, value, flow -> Values in
+      if flow != nil || collection.isEmptyList { return [(state, value, flow)] }
+      let outer = state.loops
+      var state = state
+      let elements = Elements(collection)
+      state.loops.append(elements.source)
+      return try call(handler, [value ?? .nothing, elements.element], state).map {
+        state, value, flow in
+        var state = state
+        state.loops = outer
+        return (state, value, flow)
+      }
+    }
+  }
+
+  /// Whether the condition that a closure checks holds for a value.
+  func holds(
+    _ handler: Expr, _ value: Value, _ state: State
+  ) throws -> [(State, Bool, Flow?)] {
+    guard case .closure(let body) = handler.kind, body.isExpression,
+      case .expression(let condition)? = body.steps.first, let name = body.parameters.first
+    else {
+      return try call(handler, [value], state).flatMap { state, value, flow in
+        try flow.map { [(state, false, $0)] }
+          ?? decide(versioned(value?.text ?? "", state), state).map { ($0.0, $0.1, nil) }
+      }
+    }
+    var state = state
+    let outer = state.environment.updateValue(value, forKey: name)
+    return try test([.test(condition)][...], state).map { state, holds, flow in
+      var state = state
+      state.environment[name] = outer
+      return (state, holds, flow)
+    }
+  }
+
+  /// Two arrays, one after the other; nil if their elements aren't known.
+  ///
+  /// An array that is empty before a loop then has what the loop adds for each element.
+  func joined(_ first: Value, _ second: Value, loops: [String]) -> Value? {
+    guard case .list(var list) = first, case .list(let other) = second else { return nil }
+    if list.depth == loops.count {
+      list.elements += other.elements
+      return .list(list)
+    }
+    guard list.depth >= 0, list.elements.isEmpty, other.elements.count == 1, let source = loops.last
+    else { return nil }
+    return .elements(Elements(source: source, element: other.elements[0]))
+  }
+
+  /// Methods that change a collection do what an assignment does; nil for other methods.
+  func change(
+    _ base: Expr, _ name: String, _ arguments: [Expr.Argument], _ state: State
+  ) throws -> Values? {
+    guard !base.isOptional, !base.hasOptionalReceiver else { return nil }
+    switch (name, arguments.first?.label, arguments.count) {
+    case ("removeAll", nil, 0), ("removeAll", "keepingCapacity", 1):
+      let empty = Value.list(List(elements: [], depth: state.loops.count))
+      return try changed(store(empty, base, "=", isPromise: false, state))
+    case ("removeAll", _, 1) where arguments[0].value.isHandler:
+      // Changes the collection, unlike methods that return another one.
+      return try evaluate(base, state).flatMap { state, value, flow -> Values in
+        guard let value, flow == nil else { return [(state, nil, flow)] }
+        return try call(arguments[0].value, [Elements(value).element], state).map {
+          state, condition, flow in
+          var state = state
+          record(
+            .set, key: "\(value.text).removeAll{\(condition?.text ?? "")}", subject: value.text,
+            values: condition?.text ?? "", at: base.place, isEffect: true, in: &state)
+          state.assigned[value.text, default: 0] += 1
+          return (state, flow == nil ? .nothing : nil, flow)
+        }
+      }
+    case ("append", nil, 1):
+      return try evaluate(arguments[0].value, state).flatMap { state, value, flow -> Values in
+        guard let value, flow == nil else { return [(state, nil, flow)] }
+        if let source = state.gathered, case .name(let local) = base.kind,
+          state.environment[local] != nil
+        {
+          var state = state
+          state.environment[local] = .elements(
+            Elements(source: source, element: value, isOrdered: false))
+          return [(state, .nothing, nil)]
+        }
+        let list = Value.list(List(elements: [value], depth: state.loops.count))
+        return try changed(store(list, base, "+=", isPromise: false, state))
+      }
+    case ("append", "contentsOf", 1):
+      return try evaluate(arguments[0].value, state).flatMap { state, value, flow -> Values in
+        guard let value, flow == nil else { return [(state, nil, flow)] }
+        return try changed(store(value, base, "+=", isPromise: false, state))
+      }
+    default: return nil
+    }
+  }
+
+  private func changed(_ results: Results) -> Values {
+    results.map { state, flow in
+      if case .normal = flow { (state, .nothing, nil) } else { (state, nil, flow) }
+    }
+  }
+
+  /// Methods that restore the order of collected results, or that number them.
+  func method(
+    of elements: Elements, _ name: String, _ arguments: [Expr.Argument], _ state: State
+  ) throws -> Values? {
+    var elements = elements
+    if name == "enumerated", arguments.isEmpty {
+      elements.element = .tuple([Elements.index(elements.source), elements.element])
+      return [(state, .elements(elements), nil)]
+    }
+    guard name == "sorted", case .closure(let body)? = arguments.last?.value.kind,
+      case .tuple(let parts) = elements.element, let key = parts.first?.text,
+      key == Elements.index(elements.source).text
+    else { return nil }
+    let pairs = ["first", "second"].map { name in
+      Value.tuple([.plain(name)] + parts.dropFirst())
+    }
+    let order = try invoke(body, pairs, state).first?.1?.text
+    guard order == "first < second" else { return nil }
+    elements.isOrdered = true
+    return [(state, .elements(elements), nil)]
+  }
+
+  /// Results that a closure looks up by their keys, for each element of the collection.
+  private func lookedUp(_ element: Value, _ body: Body, _ state: State) throws -> Value? {
+    guard body.isExpression, case .expression(let value)? = body.steps.first,
+      let (name, key) = value.subscripted, case .elements(var elements)? = state.environment[name],
+      case .name(let parameter) = key.kind, parameter == body.parameters.first,
+      elements.key == element.text
+    else { return nil }
+    elements.isOrdered = true
+    return .elements(elements)
+  }
+
+  /// `zip` of what is made from one collection, dictionaries with its elements as keys, and copies of
+  /// empty collections; nil for other functions.
+  func combined(_ name: String, _ labels: [String?], _ values: [Value]) -> Value? {
+    if ["Set", "Array"].contains(name), labels == [nil], values[0].isEmptyList { return values[0] }
+    if name == "zip", labels == [nil, nil] {
+      let parts = values.map { Elements($0) }
+      guard parts[0].source == parts[1].source, parts[0].isOrdered, parts[1].isOrdered else {
+        return nil
+      }
+      let pair = Value.tuple(parts.map { $0.element })
+      return .elements(Elements(source: parts[0].source, element: pair))
+    }
+    guard name == "Dictionary", labels == ["uniqueKeysWithValues"],
+      case .elements(let elements) = values[0], case .tuple(let pair) = elements.element,
+      pair.count == 2
+    else { return nil }
+    let key = pair[0].text
+    return .elements(
+      Elements(
+        source: elements.source, element: pair[1], key: key,
+        isOrdered: key == Elements.index(elements.source).text))
+  }
+}
+
+extension Value {
+  var isTuple: Bool { if case .tuple = self { true } else { false } }
+
+  /// Whether this is an array that is known to be empty.
+  var isEmptyList: Bool {
+    if case .list(let list) = self { list.elements.isEmpty && list.depth >= 0 } else { false }
+  }
+}
+
+extension Expr {
+  /// The variable and the key of `variable[key]`.
+  var subscripted: (name: String, key: Expr)? {
+    guard case .compound(let pieces) = kind, pieces.count == 4, case .text("[") = pieces[1],
+      case .expression(let base) = pieces[0], case .name(let name) = base.kind,
+      case .expression(let key) = pieces[2]
+    else { return nil }
+    return (name, key)
+  }
+}
