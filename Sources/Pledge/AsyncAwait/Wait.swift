@@ -22,9 +22,9 @@ extension Thenable {
   /// - **On an event loop** that PledgeNIO or a ``TurnExecutor`` has used, it would block every
   ///   channel of the loop.
   /// - **On an executor that the promise needs:** one of the handlers that the promise depends on
-  ///   when you call this method would run on the main thread, the queue, or the actor that calls
-  ///   it, or is the handler that calls it. Any `DispatchQueue` but the global ones counts as
-  ///   serial.
+  ///   when you call this method would run on the main thread or the actor that calls it, on the queue
+  ///   of the handler that calls it, or is that handler. Any `DispatchQueue` but the global ones counts
+  ///   as serial. In a block of your own on a queue, the queue isn't known.
   ///
   /// What the promise comes to depend on later isn't known: a promise that a handler returns, an
   /// `async` closure that hasn't started, what such a closure awaits, the inputs of a race, the

@@ -1,6 +1,7 @@
 /// An error with which operators, combinators, and resolvers reject promises.
 public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// A handler returned the promise that is waiting for that handler (Promises/A+ 2.3.1).
+  /// A handler returned the promise that is waiting for that handler (Promises/A+ 2.3.1), or the work
+  /// of a ``RequestCoalescer`` requested its own key.
   ///
   /// A promise that an operator made from the waiting promise isn't detected: both stay pending until
   /// one of them is cancelled.
@@ -24,7 +25,7 @@ public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .returnedItself:
-      "A handler returned the promise that is waiting for it; it would never settle. Return another promise."
+      "A promise waits for itself, so it would never settle: a handler returned the promise that is waiting for it, or the work for a key requested that key. Wait for another promise."
     case .emptyInput:
       "No promise was given to choose from; pass at least one."
     case .invalidArgument(let text):
