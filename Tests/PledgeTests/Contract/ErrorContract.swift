@@ -35,23 +35,15 @@ import Testing
     #expect(error.reason == .executorDroppedJob)
   }
 
-  @Test func originInAReport_isNeverAFileOfTheLibrary() async throws {
-    let gate = LifetimeTracker()
-    for code in [9360, 9361] {
-      let fail: @Sendable () async throws -> Int = { [token = gate.track()] in
-        withExtendedLifetime(token) {}
-        throw Boom(code: code)
-      }
-      let promise =
-        code == 9360
-        ? Promise.value(1).asyncMap { _ in try await fail() }
-        : Promise.retry(.fixed(attempts: 1)) { try await fail() }
-      _ = await promise.result
-    }
-    try await gate.expectNoneAlive()
-    for code in [9360, 9361] {
-      try await waitUntil { DiagnosticsLog.reports(of: Boom(code: code)) == [nil] }
-    }
+  @Test(arguments: [9360, 9361])
+  func line9_originInAReport_isNeverAFileOfTheLibrary(code: Int) async throws {
+    let fail: @Sendable () async throws -> Int = { throw Boom(code: code) }
+    _ =
+      code == 9360
+      ? Promise.value(1).asyncMap { _ in try await fail() }
+      : Promise.retry(.fixed(attempts: 1)) { try await fail() }
+    try await waitUntil { !DiagnosticsLog.reports(of: Boom(code: code)).isEmpty }
+    #expect(DiagnosticsLog.reports(of: Boom(code: code)) == [nil])
   }
 
   @Test func line8_droppedAfterSettlement_doesNothing() async throws {
