@@ -28,7 +28,7 @@ extension StressTests {
         steps: [
           Step(1, .pending),
           Step(4, .finally(1, .first, Body(.value))),
-          Step(5, .coalesced(0, Body(.promise(4)))),
+          Step(5, .coalesced(key: 0, Body(.promise(4)))),
           Step(6, .cancel(5)),
           Step(8, .finally(4, .immediate, Body(.value))),
           Step(9, .cancel(8)),
