@@ -3,13 +3,10 @@ extension Promise {
   ///
   /// `body` is called once, when `promise` is fulfilled, rejected, cancelled, or abandoned. The
   /// library uses this to detect that work has ended.
-  static func onEnd(
-    of promise: Promise, target: HandlerTarget = .inPlace,
-    _ body: @escaping @Sendable () -> Void
-  ) -> Promise {
+  static func onEnd(of promise: Promise, _ body: @escaping @Sendable () -> Void) -> Promise {
     Promise(
       cell: promise.cell.derive(
-        Value.self, .end, on: target, body: ErasedClosure(body)
+        Value.self, .end, body: ErasedClosure(body)
       ) { handler, source in
         handler.takeBody(as: (@Sendable () -> Void).self)()
         handler.copyResult(of: source, as: Value.self)
