@@ -4,25 +4,8 @@ extension Promise {
   /// A closure that receives a promise's value.
   public typealias Then<Result> = (Value) throws -> Result
 
-  // The compiler finds the type of a closure faster if it tries this overload first.
-
-  /// Returns a promise for the result of applying `work` to this promise's value.
-  ///
-  /// If this promise is rejected, or `work` throws, the result is rejected with that error.
-  ///
-  /// - Parameters:
-  ///   - queue: The queue on which `work` runs.
-  ///   - work: Receives the value and returns another.
-  /// - Returns: A new pending promise.
-  @inlinable
-  @discardableResult
-  public func then<Result>(
-    on queue: DispatchQueue = .promises, _ work: @escaping Then<Result>
-  ) -> Promise<Result> {
-    chain(on: queue, work) { outcome, result, work in
-      result.fulfill(try work(delivered(try outcome.get())))
-    }
-  }
+  // The overloads are in the original's order, in which the compiler tries them: in another order, it
+  // gives up on some chains that it accepts with the original.
 
   /// Returns a promise that is resolved like the one that `work` returns.
   ///
@@ -40,6 +23,24 @@ extension Promise {
     chain(on: queue, to: .adopter(), (work, queue)) { outcome, result, work in
       let (work, queue) = work
       result.adopt(try work(delivered(try outcome.get())), on: queue)
+    }
+  }
+
+  /// Returns a promise for the result of applying `work` to this promise's value.
+  ///
+  /// If this promise is rejected, or `work` throws, the result is rejected with that error.
+  ///
+  /// - Parameters:
+  ///   - queue: The queue on which `work` runs.
+  ///   - work: Receives the value and returns another.
+  /// - Returns: A new pending promise.
+  @inlinable
+  @discardableResult
+  public func then<Result>(
+    on queue: DispatchQueue = .promises, _ work: @escaping Then<Result>
+  ) -> Promise<Result> {
+    chain(on: queue, work) { outcome, result, work in
+      result.fulfill(try work(delivered(try outcome.get())))
     }
   }
 
