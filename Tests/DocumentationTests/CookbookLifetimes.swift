@@ -42,6 +42,16 @@ import Testing
     try await expectCancellation(of: user)
   }
 
+  @Test @MainActor func work_thatIsCancelledWhenItHasArrived_changesNothing() async throws {
+    let (scope, title) = (PromiseScope(), Recorder<String>())
+    let (user, resolver) = Promise<String>.withResolvers()
+    user.done { name in title.record(name) }.bound(to: scope).ignoreErrors()
+    resolver.fulfill("Kim")
+    scope.cancelAll()
+    try await endOfMainQueue()
+    #expect(title.events.isEmpty)
+  }
+
   @Test @MainActor func spinner_isVisibleWhileWorkIsSlow() async throws {
     let (clock, spinner) = (TestClock(), Spinner())
     let (work, resolver) = Promise<Int>.withResolvers()

@@ -51,6 +51,23 @@ import Testing
     #expect(field.hits.isEmpty)
   }
 
+  @Test @MainActor func resultOfAnOlderText_thatWaitsForTheMainActor_isNotShown() async throws {
+    let (clock, searches) = (TestClock(), CallCounter())
+    let (result, resolver) = Promise<[String]>.withResolvers()
+    let field = SearchField(clock: clock) { _ in
+      searches.call()
+      return result
+    }
+    field.textChanged(to: "s")
+    await clock.sleepers(atLeast: 1)
+    await clock.advance(by: .milliseconds(300))
+    try await waitUntil { searches.count == 1 }
+    resolver.fulfill(["old"])
+    field.textChanged(to: "")
+    try await endOfMainQueue()
+    #expect(field.hits.isEmpty && !field.showsSpinner)
+  }
+
   @Test @MainActor func search_runsForTheLastTextOnly() async throws {
     let (clock, searches) = (TestClock(), Recorder<String>())
     let field = SearchField(clock: clock) { text in

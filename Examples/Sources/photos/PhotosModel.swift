@@ -33,8 +33,8 @@ final class PhotosModel {
 
   private let service: any PhotoService
   private let clock: any Clock<Duration>
-  private let searches: LatestOnly<Page>
-  private let pages = LatestOnly<Page>()
+  private let searches: LatestOnly<Void>
+  private let pages = LatestOnly<Void>()
   private let images = RequestCoalescer<String, [UInt8]>(caching: .init(capacity: 50))
   private let likes = Limiter(1)
   private let scope = PromiseScope()
@@ -54,27 +54,30 @@ final class PhotosModel {
     self.text = text
     pages.cancel()
     isLoading = true
-    searches.run { [service, clock] in
+    searches.run { [service, clock, weak self] in
       service.photos(matching: text, page: 0).timeout(after: .seconds(5), clock: clock)
+        .done { [weak self] page in
+          self?.photos = []
+          self?.show(page)
+        }
     }
-    .done(weak: self) { model, page in
-      model.photos = []
-      model.show(page)
+    .catch { [weak self] error in
+      // A search that another one has cancelled ends while that one is running.
+      guard let self, !searches.isRunning else { return }
+      report(error)
     }
     .finally { [weak self] in
-      // A search that another one has cancelled ends while that one is running.
       if let self { isLoading = searches.isRunning }
     }
-    .catch { [weak self] error in self?.report(error) }
   }
 
   /// Loads the next page, if there is one; call it when the end of the list becomes visible.
   func showMore() {
     guard let nextPage, !pages.isRunning else { return }
-    pages.run { [service, text, clock] in
+    pages.run { [service, text, clock, weak self] in
       service.photos(matching: text, page: nextPage).timeout(after: .seconds(5), clock: clock)
+        .done { [weak self] page in self?.show(page) }
     }
-    .done(weak: self) { model, page in model.show(page) }
     .catch { [weak self] error in self?.report(error) }
   }
 

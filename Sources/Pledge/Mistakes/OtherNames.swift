@@ -76,7 +76,7 @@ extension Promise {
   public var error: (any Error)? { unavailable() }
 
   /// Explains a mistake and can't be called.
-  @available(*, unavailable, message: "use 'bound(to:)' before 'done'")
+  @available(*, unavailable, message: "use 'bound(to:)'")
   public func store(in scope: PromiseScope) { unavailable() }
 
   /// Explains a mistake and can't be called.

@@ -5,15 +5,18 @@
 /// one. When the object is deallocated, the operation in progress is cancelled.
 ///
 /// ```swift
-/// let search = LatestOnly<[Hit]>(debounce: .milliseconds(300))
+/// let search = LatestOnly<Void>(debounce: .milliseconds(300))
 /// func textChanged(_ text: String) {
 ///   spinner.isVisible = true
-///   search.run { find(text) }
-///     .done { hits in show(hits) }
+///   search.run { find(text).done { hits in show(hits) } }
 ///     .finally { spinner.isVisible = search.isRunning }
 ///     .ignoreErrors()
 /// }
 /// ```
+///
+/// Put the handlers that use the result into the operation, as here, so that they are superseded
+/// with it. A handler of the promise that `run` returns can still receive a result that arrived
+/// while its executor, such as the main actor, was busy.
 ///
 /// The promise of a superseded operation is rejected, so its `finally` runs while the next operation
 /// is in progress. Ask ``isRunning`` there instead of hiding a spinner.

@@ -12,12 +12,15 @@
 ///
 ///   func reload() {
 ///     fetchItems()
-///       .bound(to: scope)
 ///       .done(weak: self) { model, items in model.items = items }
+///       .bound(to: scope)
 ///       .catch { error in show(error) }
 ///   }
 /// }
 /// ```
+///
+/// Handlers before `bound(to:)` belong to the work: after its cancellation, none of them is called
+/// with a result that has already arrived.
 ///
 /// To wait for the end of the work, too, close the scope, or use ``withPromiseScope(_:)``.
 public final class PromiseScope: Sendable {
@@ -250,6 +253,9 @@ nonisolated(nonsending) public func withPromiseScope<Value, Failure: Error>(
 
 extension Thenable {
   /// Returns a promise with the same result that is cancelled when `scope` is deallocated or closed.
+  ///
+  /// Call this after the handlers that must not be called after the cancellation. A handler of the
+  /// returned promise can still receive a result that arrived while its executor was busy.
   ///
   /// This promise is then cancelled, too, if it has no other consumer. The scope releases the
   /// promise when it settles. If the scope is closed, this happens immediately, and the returned

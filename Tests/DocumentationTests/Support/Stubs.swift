@@ -185,6 +185,11 @@ final class Model {
   var title = ""
 }
 
+/// Waits until the handlers that wait for the main actor now have run.
+@MainActor func endOfMainQueue() async throws {
+  try await Promise.value(()).done {}.value
+}
+
 // MARK: PledgeTesting
 
 @Sendable func payTwice(in simulation: Simulation) async throws {

@@ -66,6 +66,22 @@ import Testing
     try await expectCancellation(of: three)
   }
 
+  @Test func handlerInTheOperation_thatWaitsForItsExecutor_isSuperseded() async throws {
+    let (latest, executor, results) = (LatestOnly<Void>(), ManualExecutor(), Recorder<Int>())
+    let (work, resolver) = Promise<Int>.withResolvers()
+    let started = CallCounter()
+    let first = latest.run {
+      defer { started.call() }
+      return work.done(on: executor) { results.record($0) }
+    }
+    try await waitUntil { started.count == 1 }
+    resolver.fulfill(1)
+    latest.cancel()
+    executor.runAll()
+    try await expectCancellation(of: first)
+    #expect(results.events.isEmpty)
+  }
+
   @Test func latest_waitsForTheDebounce() async throws {
     let clock = TestClock()
     let latest = LatestOnly<Int>(debounce: .seconds(1), clock: clock)
