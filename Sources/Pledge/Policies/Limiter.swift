@@ -16,9 +16,7 @@ public final class Limiter: Sendable {
   /// The number of operations that can start in a period of time.
   public struct Rate: Sendable, Hashable {
     let count: Int
-    fileprivate let span: TimeSpan
-    /// Whether it limits anything.
-    var isLimit: Bool { span > .zero }
+    let span: TimeSpan
 
     /// Creates a rate of `count` operations in each `period`; if that is zero or less, the rate isn't
     /// limited.
@@ -43,7 +41,7 @@ public final class Limiter: Sendable {
   }
 
   private let state: Mutex<LimiterQueue>
-  private let rate: Rate?
+  private let hasRate: Bool
   private let time: TimeSource
   /// Whether an error means that the service was overloaded; nil unless the limit is adaptive.
   private let isOverload: (@Sendable (any Error) -> Bool)?
@@ -66,21 +64,27 @@ public final class Limiter: Sendable {
   public convenience init(
     _ limit: Int, rate: Rate? = nil, queueCapacity: Int? = nil, clock: any Clock<Duration>
   ) {
-    self.init(
-      LimiterQueue(limit: limit, capacity: queueCapacity, rate), TimeSource(clock), rate: rate)
+    self.init(limit, rate, queueCapacity, TimeSource(clock))
   }
 
   /// Creates a limiter; see ``init(_:rate:queueCapacity:clock:)``.
   public convenience init(_ limit: Int, rate: Rate? = nil, queueCapacity: Int? = nil) {
-    self.init(LimiterQueue(limit: limit, capacity: queueCapacity, rate), .continuous, rate: rate)
+    self.init(limit, rate, queueCapacity, .continuous)
+  }
+
+  private convenience init(_ limit: Int, _ rate: Rate?, _ capacity: Int?, _ time: TimeSource) {
+    let rate = rate.flatMap { $0.span > .zero ? $0 : nil }
+    self.init(
+      LimiterQueue(limit: limit, capacity: capacity, rate), time, hasRate: rate != nil,
+      isOverload: nil)
   }
 
   private init(
-    _ queue: sending LimiterQueue, _ time: TimeSource, rate: Rate? = nil,
-    isOverload: (@Sendable (any Error) -> Bool)? = nil
+    _ queue: sending LimiterQueue, _ time: TimeSource, hasRate: Bool = false,
+    isOverload: (@Sendable (any Error) -> Bool)?
   ) {
     state = Mutex(queue)
-    self.rate = rate?.isLimit == true ? rate : nil
+    self.hasRate = hasRate
     self.time = time
     self.isOverload = isOverload
     stopwatch = time.stopwatch()
@@ -245,7 +249,7 @@ public final class Limiter: Sendable {
   /// Starts an operation that hasn't waited; returns false if there is no room.
   @usableFromInline
   func enter() -> Bool {
-    guard state.withLock({ $0.enter() }) else { return false }
+    guard withQueue({ $0.enter() }) else { return false }
     monitors.note(.waited(nanoseconds: 0))
     noteStart()
     return true
@@ -256,8 +260,11 @@ public final class Limiter: Sendable {
     // Before another thread can start it, so that the number of waiting operations isn't negative.
     waiter.submission = monitoredTime
     monitors.note(.waiting(1))
-    let submission = state.withLock { $0.submit(waiter) }
-    if case .waiting = submission { return false }
+    let submission = withQueue { $0.submit(waiter) }
+    if case .waiting = submission {
+      startTimer()
+      return false
+    }
     monitors.note(.waiting(-1))
     if case .rejected(let error) = submission {
       monitors.note(.rejected)
@@ -286,19 +293,31 @@ public final class Limiter: Sendable {
 
   private func noteStart() {
     monitors.note(.running(1))
-    guard let rate else { return }
-    // A start counts against the rate for one period.
-    _ = Promise<Void>.after(rate.span, time)
-      .mapped(
-        .inPlace { [self] _ in
-          state.withLock { $0.endPeriod() }
-          startNext()
-        })
+    startTimer()
+  }
+
+  /// Calls `body` with the queue at the present time, which only a rate needs.
+  private func withQueue<Result>(
+    _ body: (inout sending LimiterQueue) -> sending Result
+  ) -> sending Result {
+    // The clock can be user code, so it's read without the lock.
+    guard hasRate else { return state.withLock(body) }
+    let now = stopwatch().inNanoseconds
+    return state.withLock { queue in
+      queue.advance(to: now)
+      return body(&queue)
+    }
+  }
+
+  /// Starts the timer of the rate, if the queue needs one; the timer retains the limiter.
+  private func startTimer() {
+    guard hasRate, let rest = state.withLock({ $0.setAlarm() }) else { return }
+    _ = Promise<Void>.after(rest, time).mapped(.inPlace { [self] _ in startNext() })
   }
 
   /// Starts `waiter`, for which the queue has made room.
   private func start(_ waiter: LimiterWaiter?) {
-    guard let waiter else { return }
+    guard let waiter else { return startTimer() }
     monitors.note(.waiting(-1))
     noteEnd(of: waiter)
     noteStart()
@@ -306,7 +325,8 @@ public final class Limiter: Sendable {
   }
 
   private func startNext() {
-    while let waiter = state.withLock({ $0.startNext() }) { start(waiter) }
+    while let waiter = withQueue({ $0.startNext() }) { start(waiter) }
+    startTimer()
   }
 
   /// Where and when an operation started.
@@ -324,7 +344,7 @@ public final class Limiter: Sendable {
       if let time, let now = limiter.monitoredTime {
         limiter.monitors.note(.ran(nanoseconds: now.inNanoseconds - time.inNanoseconds))
       }
-      limiter.start(limiter.state.withLock { $0.leave() })
+      limiter.start(limiter.withQueue { $0.leave() })
       if limiter.isOverload != nil { limiter.startNext() }
     }
 

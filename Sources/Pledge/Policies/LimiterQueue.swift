@@ -4,10 +4,13 @@ struct LimiterQueue {
   private var adaptive: AdaptiveLimit?
   var isPaused = false
   private(set) var running = 0
-  /// The number of operations that can start in a period; nil for no limit.
-  private let rate: Int?
-  /// The number of operations that can still start in this period; nil without a rate.
-  private var startsLeft: Int?
+  private let rate: Limiter.Rate?
+  /// When each start that counts against the rate ceases to count, in nanoseconds.
+  private var ends = Fifo<Int64>()
+  /// The latest known time, in nanoseconds; zero without a rate.
+  private var now: Int64 = 0
+  /// When the next timer of the rate fires; nil if there is none.
+  private var alarm: Int64?
   private let capacity: Int?
   private var waiting = Heap<LimiterWaiter>()
   private var nextNumber = 0
@@ -17,8 +20,7 @@ struct LimiterQueue {
   init(limit: Int, capacity: Int?, _ rate: Limiter.Rate? = nil) {
     fixedLimit = limit
     self.capacity = capacity.map { max($0, 0) }
-    self.rate = rate?.isLimit == true ? rate?.count : nil
-    startsLeft = self.rate.map { max($0, 0) }
+    self.rate = rate
   }
 
   init(_ adaptive: AdaptiveLimit, capacity: Int?) {
@@ -38,8 +40,8 @@ struct LimiterQueue {
   /// Why no operation can start, whatever others do.
   var invalidity: PromiseError? {
     if limit < 1 { return .invalidArgument("A limiter needs a limit of at least 1, not \(limit).") }
-    guard let rate, rate < 1 else { return nil }
-    return .invalidArgument("A limiter needs a rate of at least 1 operation, not \(rate).")
+    guard let rate, rate.count < 1 else { return nil }
+    return .invalidArgument("A limiter needs a rate of at least 1 operation, not \(rate.count).")
   }
 
   var waitingCount: Int { waiting.count }
@@ -49,7 +51,9 @@ struct LimiterQueue {
   /// The number of operations that can run now.
   private var runnable: Int { adaptive?.limit ?? fixedLimit }
 
-  private var hasRoom: Bool { running < runnable && !isPaused && startsLeft != 0 }
+  private var hasRoom: Bool { running < runnable && !isPaused && !isRateExhausted }
+
+  private var isRateExhausted: Bool { rate.map { ends.count >= $0.count } ?? false }
 
   /// Starts an operation that hasn't waited; returns false if there is no room.
   mutating func enter() -> Bool {
@@ -61,7 +65,10 @@ struct LimiterQueue {
 
   private mutating func noteStart() {
     running += 1
-    startsLeft? -= 1
+    if let rate {
+      let (end, overflow) = now.addingReportingOverflow(rate.span.inNanoseconds)
+      ends.append(overflow ? .max : end)
+    }
     adaptive?.noteStart(running: running)
   }
 
@@ -106,8 +113,24 @@ struct LimiterQueue {
     return limit == old ? nil : limit
   }
 
-  /// Records that the period of a start is over.
-  mutating func endPeriod() { startsLeft? += 1 }
+  /// Records the time in nanoseconds: a start counts against the rate for one period.
+  mutating func advance(to time: Int64) {
+    now = max(now, time)
+    while let end = ends.first, end <= now { _ = ends.removeFirst() }
+    if let alarm, alarm <= now { self.alarm = nil }
+  }
+
+  /// Returns the time until the limiter needs a timer for its rate; nil if it doesn't, or has one.
+  ///
+  /// The timer is for the next start. While nothing waits for one, it's for the moment at which no
+  /// start counts anymore, so that there is one timer for many starts.
+  mutating func setAlarm() -> TimeSpan? {
+    let isAwaited = isRateExhausted && waiting.count > 0
+    guard let end = isAwaited ? ends.first : ends.last else { return nil }
+    if let alarm, alarm <= end { return nil }
+    alarm = end
+    return .nanoseconds(end - now)
+  }
 
   /// Removes a waiting operation; returns false if it isn't waiting.
   mutating func remove(_ waiter: LimiterWaiter) -> Bool { waiting.remove(waiter) }

@@ -12,6 +12,8 @@ struct Fifo<Element> {
 
   var first: Element? { isEmpty ? nil : elements[next] }
 
+  var last: Element? { elements.last ?? nil }
+
   mutating func append(_ element: Element) { elements.append(element) }
 
   mutating func append(contentsOf others: consuming [Element?]) {

@@ -313,6 +313,32 @@ import Testing
       starts.events == [.zero, .zero, .seconds(1), .seconds(1), .seconds(2)])
   }
 
+  @Test func aRate_countsEachStartForOnePeriod() async throws {
+    let clock = TestClock()
+    let limiter = Limiter(10, rate: .init(2, per: .seconds(2)), clock: clock)
+    let starts = Recorder<Duration>()
+    func run() -> Promise<Void> {
+      limiter.run(on: .immediate) { Promise.value(starts.record(clock.now.offset)) }
+    }
+    var promises = [run()]
+    await clock.advance(by: .seconds(1))
+    promises += [run(), run(), run(), run()]
+    await clock.run(until: Promise<[Void]>.all(promises))
+    #expect(starts.events == [0, 1, 2, 3, 4].map { .seconds($0) })
+  }
+
+  @Test func aRate_hasOneTimerForAllStarts() async throws {
+    let clock = TestClock()
+    let limiter = Limiter(10, rate: .init(1_000, per: .seconds(3600)), clock: clock)
+    for _ in 0..<1_000 { _ = try await limiter.perform { 1 } }
+    #expect(clock.sleeperCount == 1)
+    let late = limiter.run { Promise.value(clock.now.offset) }
+    await clock.run(until: late)
+    try await expectFulfillment(of: late, with: .seconds(3600))
+    await clock.run()
+    await clock.noSleepers()
+  }
+
   @Test func asyncOperation_cancelled_runsUntilItsTaskEnds() async throws {
     let limiter = Limiter(1)
     let (entered, enter) = Promise<Void>.withResolvers()
