@@ -60,6 +60,7 @@ final class Crawler {
     return Promise.retry(retries, clock: clock) { [load] in host.run { load(url) } }
       .map { page in links(in: page, at: url) }
       .tap { result in visits.yield(Visit(url: url, result: result.map { links in links.count })) }
+      // Cancelled with the scope, which waits for it when it closes.
       .bound(to: scope)
       .then { links -> Promise<Void> in
         let new = links.filter { link in self.known.insert(link).inserted }

@@ -112,6 +112,7 @@ final class PhotosModel {
 
   private func show(_ page: Page) {
     photos += page.photos
+    likedOnServer.subtract(page.photos.map(\.id))
     likedOnServer.formUnion(page.photos.filter(\.isLiked).map(\.id))
     nextPage = page.next
     message = nil
