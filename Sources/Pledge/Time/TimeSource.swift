@@ -28,9 +28,9 @@ package struct TimeSource: Sendable {
   package func start(
     after span: TimeSpan, _ action: @escaping @Sendable () -> Void
   ) -> AnyObject & Sendable {
-    if let other { return other.startTimer(after: min(span, Self.longest), action) }
-    let (deadline, isTooFar) = SystemClock.now.addingReportingOverflow(span.inNanoseconds)
-    return TimerHeap.Timer(deadline: isTooFar ? .max : deadline, action: action)
+    let span = min(max(span, .zero), Self.longest)
+    if let other { return other.startTimer(after: span, action) }
+    return TimerHeap.Timer(deadline: SystemClock.now + span.inNanoseconds, action: action)
   }
 
   /// Returns a function that returns the time that has passed since this call.
@@ -40,7 +40,8 @@ package struct TimeSource: Sendable {
     return { .nanoseconds(SystemClock.now - start) }
   }
 
-  /// A hundred years; more could overflow a clock whose instants are 64-bit nanoseconds.
+  /// A hundred years; more could overflow a clock whose instants are 64-bit nanoseconds, such as
+  /// the system's.
   private static let longest = TimeSpan.seconds(3_153_600_000)
 }
 

@@ -71,7 +71,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
   static let forever: [Duration] = [
     .seconds(Int64.max), .seconds(Int64.max) + .seconds(Int64.max),
   ]
-  static let pastIntervals: [DispatchTimeInterval] = [.seconds(0), .seconds(-1)]
+  static let pastIntervals: [DispatchTimeInterval] = [.seconds(0), .seconds(-1), .seconds(.min)]
   static let never: [DispatchTimeInterval] = [.never]
 
   // MARK: Attempts
