@@ -41,7 +41,7 @@ extension Thenable {
   @available(
     *, unavailable,
     message:
-      "the closure of 'then' must return a promise; use 'map' if it returns a value, 'done' if it returns nothing, and write 'return' if it has several statements"
+      "the closure of 'then' must return a promise; use 'map' if it returns a value, 'done' if it returns nothing, and write 'return' if it has several statements; if it does, a handler further on has the mistake, such as a misspelled member"
   )
   public func then<U>(_ body: @escaping @Sendable (Value) throws -> U) -> Promise<Mistake> {
     unavailable()
@@ -51,7 +51,7 @@ extension Thenable {
   @available(
     *, unavailable,
     message:
-      "the closure of 'then' must return a promise; use 'map' if it returns a value, 'done' if it returns nothing, and write 'return' if it has several statements"
+      "the closure of 'then' must return a promise; use 'map' if it returns a value, 'done' if it returns nothing, and write 'return' if it has several statements; if it does, a handler further on has the mistake, such as a misspelled member"
   )
   @_disfavoredOverload
   public func then<U, V: Sendable>(_ body: @escaping @Sendable (Value) throws -> U) -> Promise<V> {
