@@ -3,6 +3,10 @@ import Observation
 import Pledge
 import PledgeTesting
 
+#if NIO
+  import NIOCore
+#endif
+
 // What the examples stand on: the functions that, in them, are the reader's own.
 
 struct User: Sendable, Hashable {
@@ -184,6 +188,19 @@ extension Notification.Name {
 final class Model {
   var title = ""
 }
+
+#if NIO
+  /// A client's connection, for one line at a time.
+  struct LineConnection: Sendable {
+    let channel: any Channel
+
+    func request(_ text: String) -> EventLoopFuture<String> {
+      channel.eventLoop.makeSucceededFuture(text)
+    }
+
+    func close() { channel.close(promise: nil) }
+  }
+#endif
 
 // MARK: PledgeTesting
 
