@@ -132,10 +132,9 @@ let package = Package(
       name: "DocumentationTests",
       dependencies: [
         "PledgeDiagnostics", "PledgeFoundation", "PledgeTesting", "PledgeTestingTraits",
-        openCombine, logging, lifecycle,
+        openCombine, logging, tracing, metrics, lifecycle,
         product("NIOEmbedded", "swift-nio", "NIO"),
-        product("ServiceLifecycleTestKit", "swift-service-lifecycle", "ServiceLifecycle"),
-      ] + integrationModules + nio,
+      ] + integrationModules + httpClient + nio,
       // The examples of the documents must compile for users.
       packageAccess: false, plugins: ["CompileExamples"]),
     // Adds the examples of the documents to the target above.

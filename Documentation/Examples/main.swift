@@ -1,8 +1,9 @@
 import Foundation
 
-// Writes the Swift examples of pages in Markdown to one Swift file, so that a build compiles them.
+// Writes the Swift examples of pages in Markdown to two Swift files, so that a build compiles them: one
+// file for the examples that need package traits, and one for all others.
 //
-//     extract-examples OUTPUT PAGE...
+//     extract-examples OUTPUT OUTPUT-OF-INTEGRATIONS PAGE...
 //
 // An example that consists of declarations is at file scope, where tests can use it; any other is the
 // body of a function. A comment before an example, which readers of the page don't see, can contain
@@ -14,15 +15,16 @@ import Foundation
 //
 // Its lines must not begin with `@`, which DocC takes for a directive.
 //
-// After the word `example`, a comma and an option can follow: `continued`, if the example continues
-// the one before it; `in a function`, if its declarations have names that others have, too;
-// `on the main actor`; or `elsewhere`, if a program in Examples or an article's test compiles it.
+// After the word `example`, options can follow, each after a comma: `continued`, if the example
+// continues the one before it; `in a function`, if its declarations have names that others have, too;
+// `on the main actor`; `of an integration`, if it needs package traits; or `elsewhere`, if a program
+// in Examples compiles it.
 
 struct Example {
   var page: String
   /// What the example needs, and its own code, each with the number of its first line in the page.
   var parts: [(line: Int, code: [String])] = []
-  var option: Substring?
+  var options: Set<String> = []
 
   var code: [String] { parts.flatMap(\.code) }
 
@@ -32,7 +34,7 @@ struct Example {
       "func ", "struct ", "final ", "class ", "actor ", "enum ", "extension ", "protocol ",
       "typealias ", "nonisolated ", "private ", "@", "//", "#", " ", "{", "}", ")",
     ]
-    return option != "in a function"
+    return !options.contains("in a function")
       && code.allSatisfy { line in line.isEmpty || starts.contains { line.hasPrefix($0) } }
   }
 
@@ -70,14 +72,14 @@ func examples(of page: String) throws -> [Example] {
       }
       end = nil
       guard mark == "```" else { continue }
-      switch next.option {
-      case "continued": examples[examples.count - 1].parts += next.parts
-      case "elsewhere": break
-      default: examples.append(next)
+      if next.options.contains("continued") {
+        examples[examples.count - 1].parts += next.parts
+      } else if !next.options.contains("elsewhere") {
+        examples.append(next)
       }
       next = Example(page: page)
-    } else if let comment = line.wholeMatch(of: /<!-- example(?:, ([a-z ]+?))?( -->)?/) {
-      next.option = comment.1
+    } else if let comment = line.wholeMatch(of: /<!-- example(?:, ([a-z, ]+?))?( -->)?/) {
+      next.options = Set(comment.1?.components(separatedBy: ", ") ?? [])
       if comment.2 == nil {
         next.parts.append((index + 2, []))
         end = "-->"
@@ -90,8 +92,7 @@ func examples(of page: String) throws -> [Example] {
   return examples
 }
 
-var declarations: Set<[String]> = []
-var output = """
+let imports = """
   import Dispatch
   import Foundation
   import Observation
@@ -108,21 +109,62 @@ var output = """
 
 
   """
-var count = 0
-for example in try CommandLine.arguments.dropFirst(2).flatMap(examples) {
-  if example.isDeclarations {
-    // Some are on two pages.
-    if declarations.insert(example.code).inserted { output += example.located }
-  } else {
-    count += 1
-    let isolation = example.option == "on the main actor" ? "@MainActor " : ""
-    let effects = example.code.contains { $0.contains("await ") } ? "async throws" : "throws"
-    output += """
-      \(isolation)private func example\(count)() \(effects) {
-      \(example.located)_ = (\(example.names.joined(separator: ", ")))
-      }
 
-      """
+/// The file of the examples of integrations, which a build with all traits compiles.
+let integrations = """
+  #if NIO && OpenCombine && Logging && Tracing && Metrics && ServiceLifecycle && AsyncHTTPClient
+  import AsyncHTTPClient
+  import Logging
+  import Metrics
+  import NIOCore
+  import NIOEmbedded
+  import NIOHTTP1
+  import NIOPosix
+  import OpenCombine
+  import PledgeAsyncHTTPClient
+  import PledgeCombine
+  import PledgeLifecycle
+  import PledgeLogging
+  import PledgeMetrics
+  import PledgeNIO
+  import PledgeTracing
+  import ServiceLifecycle
+  import Tracing
+  \(imports)
+  """
+
+/// Returns the code of a file that compiles `examples`.
+func code(of examples: [Example]) -> String {
+  var declarations: Set<[String]> = []
+  var code = ""
+  var count = 0
+  for example in examples {
+    if example.isDeclarations {
+      // Some are on two pages.
+      if declarations.insert(example.code).inserted { code += example.located }
+    } else {
+      count += 1
+      let isolation = example.options.contains("on the main actor") ? "@MainActor " : ""
+      let effects = example.code.contains { $0.contains("await ") } ? "async throws" : "throws"
+      code += """
+        \(isolation)private func example\(count)() \(effects) {
+        \(example.located)_ = (\(example.names.joined(separator: ", ")))
+        }
+
+        """
+    }
   }
+  return code
 }
-try output.write(toFile: CommandLine.arguments[1], atomically: true, encoding: .utf8)
+
+let all = try CommandLine.arguments.dropFirst(3).flatMap(examples)
+let (ofIntegrations, others) = (
+  all.filter { $0.options.contains("of an integration") },
+  all.filter { !$0.options.contains("of an integration") }
+)
+for (file, text) in [
+  (CommandLine.arguments[1], imports + code(of: others)),
+  (CommandLine.arguments[2], integrations + code(of: ofIntegrations) + "#endif\n"),
+] {
+  try text.write(toFile: file, atomically: true, encoding: .utf8)
+}

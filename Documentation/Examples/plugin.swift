@@ -12,13 +12,14 @@ import PackagePlugin
     let pages =
       ["README.md", "CONTRIBUTING.md", "Documentation/AssistantGuide.md"]
       .map { root.appending(path: $0) } + articles
-    let output = context.pluginWorkDirectoryURL.appending(path: "Examples.swift")
+    let outputs = ["Examples.swift", "ExamplesOfIntegrations.swift"]
+      .map { context.pluginWorkDirectoryURL.appending(path: $0) }
     return [
       .buildCommand(
         displayName: "Extracting the examples of the documentation",
         executable: try context.tool(named: "extract-examples").url,
-        arguments: [output.path()] + pages.map { $0.path() },
-        inputFiles: pages, outputFiles: [output])
+        arguments: (outputs + pages).map { $0.path() },
+        inputFiles: pages, outputFiles: outputs)
     ]
   }
 }

@@ -2,6 +2,11 @@ import Foundation
 import Pledge
 import PledgeFoundation
 
+#if NIO
+  import NIOCore
+  import PledgeNIO
+#endif
+
 #if canImport(FoundationNetworking)
   import FoundationNetworking
 #endif
@@ -122,5 +127,19 @@ private func requesting(
       process.execute(),
       Process.execute("git", "log", name),
     ]
+  }
+#endif
+
+#if NIO
+  private func using(
+    _ channel: any Channel, _ loop: any EventLoop, _ future: EventLoopFuture<Page>,
+    _ connection: LineConnection
+  ) -> [Promise<Page>] {
+    let closed = channel.closeFuture.promise
+    _ = closed.then { Promise.value(7) }
+    let page = future.promise
+    _ = page.future(on: loop)
+    _ = page.done(on: .eventLoop(loop)) { print($0) }
+    return [page.timeout(after: .seconds(2), on: channel.eventLoop)]
   }
 #endif

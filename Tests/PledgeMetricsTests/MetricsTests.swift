@@ -311,7 +311,8 @@
   @Suite(.serialized) struct ProcessMetricsTests {
     private static let metrics: TestMetrics = {
       let metrics = TestMetrics()
-      PromiseMetrics.start(factory: metrics)
+      MetricsSystem.bootstrap(metrics)
+      PromiseMetrics.start()
       return metrics
     }()
 

@@ -1,12 +1,12 @@
 import ArgumentParser
 import Foundation
 
-/// Checks that names match, and the comparison that decides `check-costs`.
+/// Checks that names match, the comparison that decides `check-costs`, and how numbers are written.
 ///
 /// A test target would require another debug build of all libraries that are measured.
 struct SelfTest: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Check the program itself: the names of workloads, and the comparison of costs.")
+    abstract: "Check the program itself: names of workloads, comparison of costs, numbers.")
 
   func run() throws {
     var test = Checker()
@@ -15,6 +15,7 @@ struct SelfTest: ParsableCommand {
     #endif
     test.costTable()
     test.comparison()
+    test.numbers()
     if test.failures.isEmpty { return print("\(test.passed) checks passed") }
     for failure in test.failures { print("FAILED: \(failure)") }
     throw ExitCode.failure
@@ -104,6 +105,15 @@ extension Checker {
       of: Self.table(instructions: 1110, allocations: 0), with: before, tolerance: 0.1)
     expect(!worse.passes, "let a grown cost pass")
     expect(worse.text.contains("WORSE (+11.0 %)"), "does not say by how much:\n\(worse.text)")
+  }
+
+  mutating func numbers() {
+    for (number, text) in [
+      (0, "0"), (0.126, "0.13"), (1.2, "1.2"), (9.996, "10"), (12.34, "12.3"), (99.96, "100"),
+      (1234.5, "1235"),
+    ] { expect(short(number), is: text) }
+    expect([1023, 1536, 3 * 1024 * 1024 * 1024].map(bytes), is: ["1023 B", "1.5 KiB", "3 GiB"])
+    expect([0, 999, 1000, 1_234_567].map(grouped), is: ["0", "999", "1,000", "1,234,567"])
   }
 
   private static func table(instructions: Double, allocations: Double) -> CostTable {

@@ -3,6 +3,10 @@ import Observation
 import Pledge
 import PledgeTesting
 
+#if NIO
+  import NIOCore
+#endif
+
 // What the examples stand on: the functions that, in them, are the reader's own.
 
 struct User: Sendable, Hashable {
@@ -189,6 +193,19 @@ final class Model {
 @MainActor func endOfMainQueue() async throws {
   try await Promise.value(()).done {}.value
 }
+
+#if NIO
+  /// A client's connection, for one line at a time.
+  struct LineConnection: Sendable {
+    let channel: any Channel
+
+    func request(_ text: String) -> EventLoopFuture<String> {
+      channel.eventLoop.makeSucceededFuture(text)
+    }
+
+    func close() { channel.close(promise: nil) }
+  }
+#endif
 
 // MARK: PledgeTesting
 

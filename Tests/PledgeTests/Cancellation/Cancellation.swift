@@ -1,9 +1,8 @@
-import Dispatch
 import Pledge
 import PledgeTesting
 import Testing
 
-/// The effects of cancellation on producers, handlers, and other consumers.
+/// The effects of cancellation that random programs, compared with a reference, don't contain.
 @Suite struct Cancellation {
   @Test func producerThatReleasesItsResolverOnCancellation_notifiesEveryProducer() {
     let events = Recorder<String>()
@@ -21,91 +20,6 @@ import Testing
     #expect(end.state == "rejected: CancellationError()")
   }
 
-  @Test func onCancel_thenCancel_isCalledOnce_inOrder() {
-    let order = Recorder<Int>()
-    let (promise, resolver) = Promise<Int>.withResolvers()
-    resolver.onCancel { order.record(1) }
-    resolver.onCancel { order.record(2) }
-    promise.cancel()
-    promise.cancel()
-    #expect(order.events == [1, 2])
-    #expect(promise.isCancelled)
-  }
-
-  @Test(arguments: [true, false])
-  func errorOfAPromiseThatIsCancelled_isReportedIfItCameFirst(errorFirst: Bool) {
-    DiagnosticsLog.install()
-    let error = Boom(code: errorFirst ? 7_311 : 7_312)
-    do {
-      let (promise, resolver) = Promise<Int>.withResolvers()
-      if errorFirst { resolver.reject(error) } else { resolver.onCancel { resolver.reject(error) } }
-      promise.cancel()
-    }
-    #expect(DiagnosticsLog.reports(of: error).count == (errorFirst ? 1 : 0))
-  }
-
-  @Test func errorOfASharedPromise_isReportedIfOneOfItsConsumersIsCancelled() {
-    DiagnosticsLog.install()
-    let error = Boom(code: 7_313)
-    do {
-      let (promise, resolver) = Promise<Int>.withResolvers()
-      let (first, second) = (promise.map(on: .immediate) { $0 }, promise.map(on: .immediate) { $0 })
-      first.cancel()
-      resolver.reject(error)
-      withExtendedLifetime(second) {}
-    }
-    #expect(DiagnosticsLog.reports(of: error).count == 1)
-  }
-
-  @Test func catchOnAQueue_runsThere_alsoWhenCancelMeetsAValue() async throws {
-    let place = Place.serialQueue
-    for round in 0..<2_000 {
-      let (promise, resolver) = Promise<Int>.withResolvers()
-      let strays = CallCounter()
-      let caught = promise.catch(on: place.executor) { _ in
-        if !place.probe.isCurrent { strays.call() }
-      }
-      let other = promise.map(on: .immediate) { $0 }
-      DispatchQueue.concurrentPerform(iterations: 2) { index in
-        if index == round % 2 { caught.promise.cancel() } else { resolver.fulfill(1) }
-      }
-      try await waitForPromises(other, caught.promise)
-      #expect(strays.count == 0)
-    }
-  }
-
-  @Test func onCancelAfterSettlement_isReleasedUnused() async throws {
-    let told = CallCounter()
-    let (promise, resolver) = Promise<Int>.withResolvers()
-    resolver.fulfill(1)
-    resolver.onCancel { told.call() }
-    promise.cancel()
-    #expect(promise.state == "fulfilled: 1")
-    try told.expectNever()
-    #expect(!promise.isCancelled)
-  }
-
-  @Test func onCancelHandler_maySettleThePromiseOtherwise() async throws {
-    let (promise, resolver) = Promise<Int>.withResolvers()
-    resolver.onCancel { [weak resolver] in resolver?.fulfill(7) }
-    promise.cancel()
-    try await expectFulfillment(of: promise, with: 7)
-  }
-
-  @Test func handlersThatWaitForTheirExecutor_doNotRunOnceCancelled() async throws {
-    let executor = ManualExecutor()
-    let ran = CallCounter()
-    let mapped = Promise.value(1).map(on: executor) { value in
-      ran.call()
-      return value
-    }
-    #expect(executor.count == 1)
-    mapped.cancel()
-    executor.runAll()
-    try await expectCancellation(of: mapped)
-    try ran.expectNever()
-  }
-
   @Test func runningHandler_isNotInterrupted_andItsPromiseIsRejectedAfterwards() async throws {
     let executor = ManualExecutor()
     let box = Box<Promise<Int>?>(nil)
@@ -118,38 +32,6 @@ import Testing
     executor.runAll()
     try await expectCancellation(of: mapped)
     box.value = nil
-  }
-
-  @Test func uncancellable_shieldsSharedWork() async throws {
-    let told = CallCounter()
-    let (promise, resolver) = Promise<Int>.withResolvers()
-    resolver.onCancel { told.call() }
-    let shielded = promise.uncancellable()
-    let last = shielded.map { $0 }
-    last.cancel()
-    try await expectCancellation(of: last)
-    try await expectCancellation(of: shielded)
-    try expectPending(promise)
-    try told.expectNever()
-    resolver.fulfill(1)
-    try await expectFulfillment(of: promise, with: 1)
-  }
-
-  @Test func losersOfARace_areCancelledUnlessShared() async throws {
-    let told = CallCounter()
-    let (loser, loserResolver) = Promise<Int>.withResolvers()
-    loserResolver.onCancel { told.call() }
-    let (shared, sharedResolver) = Promise<Int>.withResolvers()
-    let other = shared.map { $0 }
-    let (winner, winnerResolver) = Promise<Int>.withResolvers()
-    let race = Promise.race([loser, shared, winner])
-    winnerResolver.fulfill(1)
-    try await expectFulfillment(of: race, with: 1)
-    try await expectCancellation(of: loser)
-    try told.expectOnce()
-    try expectPending(shared)
-    sharedResolver.fulfill(2)
-    try await expectFulfillment(of: other, with: 2)
   }
 
   @Test(arguments: [true, false])

@@ -192,4 +192,13 @@ import Testing
     }
     #expect(DiagnosticsLog.reports(of: second).isEmpty)
   }
+
+  @Test func unhandledRejection_leftByTheHandlerOfReports_isReportedOnStandardError() async {
+    await #expect(processExitsWith: .success) {
+      PromiseDiagnostics.setUnhandledRejectionHandler { _ in
+        _ = Promise<Int>.rejected(Boom())
+      }
+      _ = Promise<Int>.rejected(Boom())
+    }
+  }
 }

@@ -266,16 +266,6 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     open.fulfill()
   }
 
-  @Test func finallyThen_waitsForThenables() async throws {
-    let (closing, close) = Guarantee<Void>.withResolvers()
-    let cleaned = Promise.value(1).finallyThen { closing }
-    try expectPending(cleaned)
-    close.fulfill()
-    try await expectFulfillment(of: cleaned, with: 1)
-    try await expectRejection(
-      of: Promise.value(1).finallyThen { Promise<Int>.rejected(Boom()) }, with: Boom())
-  }
-
   @Test func resolverMethods_areHandlers() async throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
     Promise.value(4).done(resolver.fulfill).catch(resolver.reject)

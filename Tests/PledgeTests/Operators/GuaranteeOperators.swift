@@ -48,10 +48,4 @@ import Testing
     let failed = Promise.all(Promise<Int>.rejected(Boom()), Guarantee<Int>.never)
     await #expect(throws: Boom()) { try await failed.value }
   }
-
-  @Test(arguments: When.allCases)
-  func replaceErrorWithAValue(when: When) async {
-    #expect(await when.fulfill(1) { $0.replaceError(with: 7) }.value == 1)
-    #expect(await when.reject { $0.replaceError(with: 7) }.value == 7)
-  }
 }

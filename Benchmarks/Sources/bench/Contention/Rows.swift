@@ -15,6 +15,15 @@ struct ContentionRow: Sendable {
 
   private static func key(_ thread: Int, _ unit: Int) -> Int { thread << 40 | unit }
 
+  /// Puts each unit into a table that a mutex guards, and takes it out again.
+  private static let mutexTable: @Sendable (Int) -> Work = { _ in
+    let table = Locked<[Int: @Sendable () -> Void]>([:])
+    return { thread, unit, done in
+      table.with { $0[key(thread, unit)] = done }
+      table.with { $0.removeValue(forKey: key(thread, unit)) }?()
+    }
+  }
+
   static let all: [ContentionRow] = [
     ContentionRow(
       name: "coalescer, distinct keys",
@@ -129,13 +138,7 @@ struct ContentionRow: Sendable {
           }
         }
       },
-      mutex: { _ in
-        let scope = Locked<[Int: @Sendable () -> Void]>([:])
-        return { thread, unit, done in
-          scope.with { $0[key(thread, unit)] = done }
-          scope.with { $0.removeValue(forKey: key(thread, unit)) }?()
-        }
-      }),
+      mutex: mutexTable),
     ContentionRow(
       name: "Promise.after, cancelled",
       pledge: { _ in
@@ -154,13 +157,7 @@ struct ContentionRow: Sendable {
           task.cancel()
         }
       },
-      mutex: { _ in
-        let timers = Locked<[Int: @Sendable () -> Void]>([:])
-        return { thread, unit, done in
-          timers.with { $0[key(thread, unit)] = done }
-          timers.with { $0.removeValue(forKey: key(thread, unit)) }?()
-        }
-      }),
+      mutex: mutexTable),
     ContentionRow(
       name: "timeout",
       pledge: { _ in
@@ -186,13 +183,7 @@ struct ContentionRow: Sendable {
           }
         }
       },
-      mutex: { _ in
-        let timers = Locked<[Int: @Sendable () -> Void]>([:])
-        return { thread, unit, done in
-          timers.with { $0[key(thread, unit)] = done }
-          timers.with { $0.removeValue(forKey: key(thread, unit)) }?()
-        }
-      }),
+      mutex: mutexTable),
     ContentionRow(
       name: "retry",
       pledge: { _ in

@@ -76,8 +76,9 @@ package enum Explorer {
   /// so it orders all steps of all threads before this point.
   package static func releasedLast() { Memory.joinAll() }
 
-  /// The number of the active planted fault (the value of EXPLORER_MUTANT), or 0.
-  package static let mutant = getenv("EXPLORER_MUTANT").flatMap { Int(String(cString: $0)) } ?? 0
+  /// The number of the active planted fault (the value of EXPLORER_FAULT), or 0.
+  package static let plantedFault =
+    getenv("EXPLORER_FAULT").flatMap { Int(String(cString: $0)) } ?? 0
 
   /// Runs the remaining blocks and timers that a check has started.
   package static func runRemaining() { Scheduler.runRemaining() }

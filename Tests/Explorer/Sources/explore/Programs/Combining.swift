@@ -142,38 +142,6 @@ private func allAbandoned() -> Scenario {
     })
 }
 
-private func allSettled() -> Scenario {
-  let (first, firstResolver) = Promise<Token>.withResolvers()
-  let (second, secondResolver) = Promise<Token>.withResolvers()
-  let notes = Notes()
-  let result = Promise.allSettled([first, second])
-  result.note("end", in: notes)
-  return Scenario(
-    { firstResolver.reject(Failed()) }, { secondResolver.fulfill(Token()) },
-    check: {
-      let outcomes = (try? result.currentResult?.get())?.map { describe($0) }
-      return expect(
-        notes.agree(["end"], with: "value"),
-        (outcomes == ["error", "value"], "the outcomes are \(outcomes ?? [])"))
-    })
-}
-
-private func concurrently() -> Scenario {
-  let notes = Notes()
-  let all = (0..<3).map { _ in Promise<Int>.withResolvers() }
-  let promises = all.map(\.promise)
-  let result = Promise<[Int]>.all(on: .immediate, 0..<3, concurrently: 2) { promises[$0] }
-  result.note("end", in: notes)
-  return Scenario(
-    { all[0].resolver.fulfill(0) }, { all[1].resolver.fulfill(1) },
-    { all[2].resolver.fulfill(2) },
-    check: {
-      expect(
-        notes.agree(["end"], with: "value"),
-        ((try? result.currentResult?.get()) == [0, 1, 2], "the values are out of order"))
-    })
-}
-
 private func concurrentlyAndCancel() -> Scenario {
   let notes = Notes()
   let all = (0..<3).map { _ in Promise<Token>.withResolvers() }

@@ -50,24 +50,14 @@ final class PledgeSystem: System {
   func map(
     _ source: Pledge.Promise<Int>, _ place: Place, _ body: @escaping Number
   ) -> Pledge.Promise<Int> {
-    switch target(place) {
-    case .immediate: source.map(on: .immediate, body)
-    case .manual(let executor): source.map(on: executor, body)
-    case .queue(let queue): source.map(on: queue, body)
-    case .global: source.map(on: .global, body)
-    }
+    source.map(on: executor(place), body)
   }
 
   func then(
     _ source: Pledge.Promise<Int>, _ place: Place,
     _ body: @escaping @Sendable (Int) throws -> Pledge.Promise<Int>
   ) -> Pledge.Promise<Int> {
-    switch target(place) {
-    case .immediate: source.then(on: .immediate, body)
-    case .manual(let executor): source.then(on: executor, body)
-    case .queue(let queue): source.then(on: queue, body)
-    case .global: source.then(on: .global, body)
-    }
+    source.then(on: executor(place), body)
   }
 
   func recover(
@@ -75,49 +65,28 @@ final class PledgeSystem: System {
     _ body: @escaping @Sendable (Failure) throws -> Pledge.Promise<Int>
   ) -> Pledge.Promise<Int> {
     let handler: @Sendable (any Error) throws -> Pledge.Promise<Int> = { try body(Failure($0)) }
-    return switch target(place) {
-    case .immediate: source.recover(on: .immediate, handler)
-    case .manual(let executor): source.recover(on: executor, handler)
-    case .queue(let queue): source.recover(on: queue, handler)
-    case .global: source.recover(on: .global, handler)
-    }
+    return source.recover(on: executor(place), handler)
   }
 
   func `catch`(
     _ source: Pledge.Promise<Int>, _ place: Place, _ body: @escaping @Sendable (Failure) -> Void
   ) -> Pledge.Promise<Int> {
     let handler: @Sendable (any Error) -> Void = { body(Failure($0)) }
-    let caught =
-      switch target(place) {
-      case .immediate: source.catch(on: .immediate, handler)
-      case .manual(let executor): source.catch(on: executor, handler)
-      case .queue(let queue): source.catch(on: queue, handler)
-      case .global: source.catch(on: .global, handler)
-      }
+    let caught = source.catch(on: executor(place), handler)
     return caught.promise.map(on: .immediate) { 0 }
   }
 
   func finally(
     _ source: Pledge.Promise<Int>, _ place: Place, _ body: @escaping @Sendable () throws -> Void
   ) -> Pledge.Promise<Int> {
-    switch target(place) {
-    case .immediate: source.finally(on: .immediate, body)
-    case .manual(let executor): source.finally(on: executor, body)
-    case .queue(let queue): source.finally(on: queue, body)
-    case .global: source.finally(on: .global, body)
-    }
+    source.finally(on: executor(place), body)
   }
 
   func reduce(
     _ source: Pledge.Promise<Int>, _ place: Place, _ elements: [Int],
     _ body: @escaping @Sendable (Int, Int) throws -> Pledge.Promise<Int>
   ) -> Pledge.Promise<Int> {
-    switch target(place) {
-    case .immediate: source.reduce(on: .immediate, elements, body)
-    case .manual(let executor): source.reduce(on: executor, elements, body)
-    case .queue(let queue): source.reduce(on: queue, elements, body)
-    case .global: source.reduce(on: .global, elements, body)
-    }
+    source.reduce(on: executor(place), elements, body)
   }
 
   func gather(_ gathering: Gathering, _ inputs: [Pledge.Promise<Int>]) -> Pledge.Promise<Int> {
@@ -186,20 +155,13 @@ final class PledgeSystem: System {
 
   // MARK: Executors
 
-  private enum Target {
-    case immediate
-    case manual(ManualExecutor)
-    case queue(DispatchQueue)
-    case global
-  }
-
-  private func target(_ place: Place) -> Target {
+  private func executor(_ place: Place) -> any PromiseExecutor {
     switch (place, kind) {
     case (.immediate, _): .immediate
-    case (.first, .sequential), (.anywhere, .sequential): .manual(manual[0])
-    case (.second, .sequential): .manual(manual[1])
-    case (.first, _): .queue(queues[0])
-    case (.second, _): .queue(queues[1])
+    case (.first, .sequential), (.anywhere, .sequential): manual[0]
+    case (.second, .sequential): manual[1]
+    case (.first, _): queues[0]
+    case (.second, _): queues[1]
     case (.anywhere, _): .global
     }
   }
@@ -214,8 +176,7 @@ final class PledgeSystem: System {
   }
 
   func runJob(_ place: Place) -> Bool {
-    guard case .manual(let executor) = target(place) else { return false }
-    return executor.runNext()
+    (executor(place) as? ManualExecutor)?.runNext() ?? false
   }
 
   // MARK: Time

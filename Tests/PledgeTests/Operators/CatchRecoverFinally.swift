@@ -3,8 +3,8 @@ import Pledge
 import PledgeTesting
 import Testing
 
-/// `catch`, `recover`, `finally`, `ignoreErrors`, on promises that settle at any time, on any executor.
-@Suite struct Errors {
+/// `catch`, `recover`, `replaceError`, `finally`, `finallyThen`, on promises that settle at any time, on any executor.
+@Suite struct CatchRecoverFinally {
   @Test(arguments: When.allCases, Place.all)
   func catchAll(when: When, place: Place) async throws {
     let on = place.executor, probe = place.probe
@@ -80,6 +80,12 @@ import Testing
   }
 
   @Test(arguments: When.allCases)
+  func replaceErrorWithAValue(when: When) async {
+    #expect(await when.fulfill(1) { $0.replaceError(with: 7) }.value == 1)
+    #expect(await when.reject { $0.replaceError(with: 7) }.value == 7)
+  }
+
+  @Test(arguments: When.allCases)
   func recoverOnly(when: When) async throws {
     let byType = when.reject(Boom(code: 3)) { promise in
       promise.replaceError(only: OtherError.self) { _ in -1 }
@@ -129,11 +135,11 @@ import Testing
     try expectPending(value)
     gate.resolver.fulfill()
     try await expectFulfillment(of: value, with: 1)
-    // Also if the closure is a single expression.
-    let other = Promise<Void>.withResolvers()
-    let short = Promise.value(2).finallyThen { other.promise }
+    // Also for a guarantee that is the closure's only expression.
+    let (closing, close) = Guarantee<Void>.withResolvers()
+    let short = Promise.value(2).finallyThen { closing }
     try expectPending(short)
-    other.resolver.fulfill()
+    close.fulfill()
     try await expectFulfillment(of: short, with: 2)
     let failing = when.fulfill(1) { promise in
       promise.finallyThen { Promise<Int>.rejected(OtherError()) }
