@@ -1,22 +1,25 @@
 import Pledge
 
 /// An immutable copy of a trace's log, from which reports are produced.
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct Snapshot {
   let log: Log
   /// The time in nanoseconds.
   let now: Int64
-  /// The records in the order of their numbers.
-  let ordered: [Record]
+  private let numbers: [UInt32]
   private let locations = LocationFinder.shared
 
   init(log: Log, now: Int64) {
     self.log = log
     self.now = now
-    ordered = log.records.values.sorted { $0.number < $1.number }
+    numbers = log.records.numbers
   }
 
   var records: RecordTable { log.records }
+
+  /// The records in the order of their numbers.
+  var ordered: some BidirectionalCollection<Record> {
+    numbers.lazy.compactMap { log.records[Int($0)] }
+  }
 
   /// Returns the error with which a promise was rejected.
   func error(of record: Record) -> (any Error)? {
@@ -24,7 +27,7 @@ struct Snapshot {
   }
 
   /// Returns the source location of a call stack: its first function outside the library.
-  func location(of callStack: UInt64) -> SourceLocation? { locations.location(of: callStack) }
+  func location(of callStack: UInt32) -> SourceLocation? { locations.location(of: callStack) }
 
   /// Returns the source location at which a promise was created.
   func location(of record: Record) -> SourceLocation? {
@@ -64,11 +67,8 @@ struct Snapshot {
     "#\(record.number) \(label(of: record))" + (location(of: record).map { " at \($0)" } ?? "")
   }
 
-  /// Returns whether a limiter created it, so that it waits for its turn or for its operation.
-  func isLimited(_ record: Record) -> Bool { record.origin?.fileID == "Pledge/Limiter.swift" }
-
   /// Returns the name of a thread.
-  func threadName(_ number: Int) -> String {
+  func threadName(_ number: UInt32) -> String {
     log.threads.values.contains { $0.number == number && $0.isMain }
       ? "the main thread" : "thread \(number)"
   }
@@ -77,7 +77,6 @@ struct Snapshot {
 // MARK: - What waits for what
 
 /// Why one promise waits for another one.
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 enum Dependency: Sendable, Hashable {
   /// An operator was called on it.
   case source
@@ -93,13 +92,11 @@ enum Dependency: Sendable, Hashable {
   case executor(isCertain: Bool)
 }
 
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct Edge: Sendable {
   let target: Int
   let reason: Dependency
 }
 
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Snapshot {
   /// Returns the promises for which each pending promise waits; one that waits for none has no
   /// entry.
@@ -113,7 +110,7 @@ extension Snapshot {
       if let inner = record.adopted {
         add(record.number, inner, .adoption)
       } else if let source = record.source {
-        if record.kind == .observer, let result = record.result {
+        if record.isInput, let result = record.result {
           add(result, source, .input)
         } else {
           add(record.number, source, .source)
@@ -163,17 +160,14 @@ extension Snapshot {
   }
 }
 
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-extension Duration {
-  /// The duration, rounded and with a unit: `1.25 s`, `300 ms`, `12 µs`.
+extension Int64 {
+  /// Nanoseconds, rounded and with a unit: `1.25 s`, `300 ms`, `12 µs`.
   var brief: String {
-    let (seconds, attoseconds) = components
-    let nanoseconds = Double(seconds) * 1e9 + Double(attoseconds) / 1e9
     let (value, unit) =
-      switch nanoseconds {
-      case 1e9...: (nanoseconds / 1e9, "s")
-      case 1e6...: (nanoseconds / 1e6, "ms")
-      default: (nanoseconds / 1e3, "µs")
+      switch self {
+      case 1_000_000_000...: (Double(self) / 1e9, "s")
+      case 1_000_000...: (Double(self) / 1e6, "ms")
+      default: (Double(self) / 1e3, "µs")
       }
     let rounded = value < 100 ? (value * 100).rounded() / 100 : value.rounded()
     return "\(Int(exactly: rounded).map { "\($0)" } ?? "\(rounded)") \(unit)"
