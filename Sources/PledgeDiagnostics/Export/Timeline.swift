@@ -35,7 +35,7 @@ extension Trace {
 private struct Timeline {
   private let snapshot: Snapshot
   private let layout: ChainLayout
-  private let dependencies: [Int: [Edge]]
+  private let dependencies: Dependencies
   private let tracer: ErrorTracer
   private var rowOf: [Int: Int] = [:]
   private var strings: [String] = []
@@ -45,7 +45,7 @@ private struct Timeline {
   init(_ snapshot: Snapshot) {
     self.snapshot = snapshot
     layout = ChainLayout(snapshot)
-    dependencies = snapshot.dependencies()
+    dependencies = Dependencies(snapshot)
     tracer = ErrorTracer(snapshot)
   }
 
@@ -73,7 +73,7 @@ private struct Timeline {
     // Only "<" can end a script element, or change how its end is found. In JSON, it occurs only in
     // strings, so it can be escaped.
     let text = String(decoding: try JSONEncoder().encode(head).dropLast(), as: UTF8.self)
-      .replacingOccurrences(of: "<", with: "\\u003C")
+      .split(separator: "<", omittingEmptySubsequences: false).joined(separator: "\\u003C")
     return Data("\(text),\"rows\":[".utf8) + rows + Data("]}".utf8)
   }
 
@@ -158,7 +158,7 @@ private struct Timeline {
   /// Returns why it's pending.
   private func reason(of record: Record) -> String? {
     guard record.isPending else { return nil }
-    let reason = snapshot.reason(of: record, dependencies[record.number]?.first)
+    let reason = snapshot.reason(of: record, dependencies[record.number].first)
     return String(reason.drop { ":, ".contains($0) })
   }
 }

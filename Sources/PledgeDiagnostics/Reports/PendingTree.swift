@@ -35,11 +35,11 @@ extension Trace {
 
 extension Snapshot {
   fileprivate func pendingTree() -> PendingTree {
-    let dependencies = dependencies()
+    let dependencies = Dependencies(self)
     var waiters: [Int: [Edge]] = [:]
-    for (number, edges) in dependencies.sorted(by: { $0.key < $1.key }) {
-      for edge in edges {
-        waiters[edge.target, default: []].append(Edge(target: number, reason: edge.reason))
+    for record in ordered where record.isPending {
+      for edge in dependencies[record.number] {
+        waiters[edge.target, default: []].append(Edge(target: record.number, reason: edge.reason))
       }
     }
     let cycles = waitCycles(dependencies)
@@ -57,7 +57,7 @@ extension Snapshot {
           continue
         }
         let words = reason(
-          of: record, parent ?? dependencies[number]?.first, isRoot: parent == nil)
+          of: record, parent ?? dependencies[number].first, isRoot: parent == nil)
         nodes.append(line(record, words, depth: depth, parent: parent?.target))
         for edge in (waiters[number] ?? []).reversed() {
           rest.append((edge.target, depth + 1, Edge(target: number, reason: edge.reason)))
@@ -65,7 +65,7 @@ extension Snapshot {
       }
     }
     for record in ordered where record.isPending && !record.isInput {
-      if dependencies[record.number] == nil { expand(from: record.number) }
+      if dependencies[record.number].isEmpty { expand(from: record.number) }
     }
     // A wait cycle has no root.
     for cycle in cycles {

@@ -97,39 +97,47 @@ struct Edge: Sendable {
   let reason: Dependency
 }
 
-extension Snapshot {
-  /// Returns the promises for which each pending promise waits; one that waits for none has no
-  /// entry.
-  func dependencies() -> [Int: [Edge]] {
-    var edges: [Int: [Edge]] = [:]
-    func add(_ number: Int, _ target: Int, _ reason: Dependency) {
-      guard records[number]?.isPending == true, records[target]?.isPending == true else { return }
-      edges[number, default: []].append(Edge(target: target, reason: reason))
+/// The promises for which each pending promise waits.
+struct Dependencies {
+  private let snapshot: Snapshot
+  /// Those that don't follow from the promise's own record.
+  private var others: [Int: [Edge]] = [:]
+
+  init(_ snapshot: Snapshot) {
+    self.snapshot = snapshot
+    for record in snapshot.ordered where record.isPending && record.adopted == nil {
+      guard let source = record.source, let result = record.result else { continue }
+      if record.isInput { add(result, source, .input) }
+      if record.kind == .wait { add(result, record.number, .blocking) }
     }
-    for record in ordered where record.isPending {
-      if let inner = record.adopted {
-        add(record.number, inner, .adoption)
-      } else if let source = record.source {
-        if record.isInput, let result = record.result {
-          add(result, source, .input)
-        } else {
-          add(record.number, source, .source)
-        }
-        if record.kind == .wait, let result = record.result {
-          add(result, record.number, .blocking)
-        }
-      }
-    }
-    for thread in log.threads.values {
+    for thread in snapshot.log.threads.values {
       for (outer, inner) in zip(thread.running, thread.running.dropFirst()) {
         add(outer, inner, .nested)
       }
     }
-    return edges
   }
 
-  /// Returns the waits that block the executors of handlers that haven't started.
-  func executorDependencies() -> [Int: [Edge]] {
+  /// Adds a dependency if both promises are pending.
+  mutating func add(_ number: Int, _ target: Int, _ reason: Dependency) {
+    if isPending(number), isPending(target) {
+      others[number, default: []].append(Edge(target: target, reason: reason))
+    }
+  }
+
+  subscript(number: Int) -> [Edge] {
+    guard let record = snapshot.records[number], record.isPending else { return [] }
+    let target = record.adopted ?? (record.isInput ? nil : record.source)
+    guard let target, isPending(target) else { return others[number] ?? [] }
+    let reason = record.adopted == nil ? Dependency.source : .adoption
+    return [Edge(target: target, reason: reason)] + (others[number] ?? [])
+  }
+
+  private func isPending(_ number: Int) -> Bool { snapshot.records[number]?.isPending == true }
+}
+
+extension Snapshot {
+  /// Adds the waits that block the executors of handlers that haven't started.
+  func addExecutors(to dependencies: inout Dependencies) {
     struct Blocked {
       let wait: Int
       let executors: [PromiseDiagnostics.Executor]
@@ -141,8 +149,7 @@ extension Snapshot {
         wait: wait, executors: thread.running.compactMap { records[$0]?.executor },
         isMain: thread.isMain)
     }
-    guard !blocked.isEmpty else { return [:] }
-    var edges: [Int: [Edge]] = [:]
+    guard !blocked.isEmpty else { return }
     for record in ordered where record.isPending && record.kind == .handler {
       guard let executor = record.executor, record.run == nil, executor.isSerial != false else {
         continue
@@ -151,12 +158,11 @@ extension Snapshot {
         let isMain = thread.isMain && executor.name == "main"
         let isSame = executor.id != nil && thread.executors.contains { $0.id == executor.id }
         if isMain || isSame {
-          let reason = Dependency.executor(isCertain: executor.isSerial == true)
-          edges[record.number, default: []].append(Edge(target: thread.wait, reason: reason))
+          let isCertain = executor.isSerial == true
+          dependencies.add(record.number, thread.wait, .executor(isCertain: isCertain))
         }
       }
     }
-    return edges
   }
 }
 

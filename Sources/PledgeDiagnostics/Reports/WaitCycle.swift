@@ -25,21 +25,23 @@ extension Trace {
   /// - Complexity: O(n log n) for n promises in the record.
   public func waitCycles() -> [WaitCycle] {
     let snapshot = snapshot()
-    return snapshot.waitCycles(snapshot.dependencies())
+    return snapshot.waitCycles(Dependencies(snapshot))
   }
 }
 
 extension Snapshot {
-  func waitCycles(_ dependencies: [Int: [Edge]]) -> [WaitCycle] {
-    let edges = dependencies.merging(executorDependencies()) { $0 + $1 }
+  func waitCycles(_ dependencies: Dependencies) -> [WaitCycle] {
+    var edges = dependencies
+    addExecutors(to: &edges)
     var finished: Set<Int> = []
     var cycles: [WaitCycle] = []
-    for start in edges.keys.sorted() where !finished.contains(start) {
+    for start in ordered.lazy.filter(\.isPending).map(\.number) where !finished.contains(start) {
       // Without recursion, because a chain can be longer than the call stack is deep.
       var path: [(number: Int, next: Int)] = [(start, 0)]
       var position: [Int: Int] = [start: 0]
       while let (number, next) = path.last {
-        guard let targets = edges[number], next < targets.count else {
+        let targets = edges[number]
+        guard next < targets.count else {
           finished.insert(number)
           position[number] = nil
           path.removeLast()
@@ -51,7 +53,7 @@ extension Snapshot {
           cycles.append(
             cycle(
               path[first...].map { step in
-                (step.number, edges[step.number]?[step.next - 1].reason ?? .source)
+                (step.number, edges[step.number][step.next - 1].reason)
               }))
         } else if !finished.contains(target) {
           position[target] = path.count
