@@ -104,7 +104,9 @@ extension TraceTests {
         let adopted = "rejected like the promise that its handler returned"
         #expect(
           events(trace.errorPath(of: outer)) == ["rejected", adopted, "handled by its handler"])
-        #expect(trace.errorPath(of: innerID)?.steps.count == 3)
+        let tracer = ErrorTracer(trace.snapshot())
+        let record = try #require(tracer.snapshot.ordered.last { $0.id == innerID })
+        #expect(tracer.path(through: record)?.steps.count == 3)
         let path = try #require(trace.errorPath(of: second))
         #expect(
           Set(events(path)) == [

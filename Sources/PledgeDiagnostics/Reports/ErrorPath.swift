@@ -28,17 +28,11 @@ extension Trace {
   /// isn't in the record.
   ///
   /// - Complexity: O(n log n) for n promises in the record.
-  public func errorPath(of promise: Promise<some Any>) -> ErrorPath? { errorPath(of: promise.id) }
-
-  /// Returns the path of the error with which the promise with this identifier was rejected; nil if
-  /// it wasn't rejected or isn't in the record.
-  ///
-  /// If the identifier was reused, this returns the path of the latest promise.
-  ///
-  /// - Complexity: O(n log n) for n promises in the record.
-  package func errorPath(of promise: PromiseDiagnostics.PromiseID) -> ErrorPath? {
+  public func errorPath(of promise: Promise<some Any>) -> ErrorPath? {
     let tracer = ErrorTracer(snapshot())
-    return tracer.snapshot.ordered.last { $0.id == promise }.flatMap { tracer.path(through: $0) }
+    // The latest, because identifiers are reused.
+    let record = tracer.snapshot.ordered.last { $0.id == promise.id }
+    return record.flatMap { tracer.path(through: $0) }
   }
 
   /// Returns the path of the latest error in the record that has no consumer; nil if there is none.
