@@ -131,7 +131,9 @@ extension TraceTests {
         for _ in 0..<100 { executor.runNext() }
         let tree = trace.pendingTree()
         #expect(tree.nodes.count <= 3)
-        #expect(tree.says("its handler returned ", of: loop.id))
+        #expect(tree.says("its handler returned #", of: loop.id))
+        #expect(tree.roots.count == 1)
+        #expect(tree.roots.first?.description.contains(": its handler was not started") == true)
         executor.dropAll()
         loop.ignoreErrors()
       }

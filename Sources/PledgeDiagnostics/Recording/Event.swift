@@ -8,8 +8,6 @@ struct Event {
     case created
     /// `other` is the source; `object` the executor.
     case attached
-    /// `other` is the promise that the handler returned and for which it waits.
-    case waits
     /// `other` is the promise to which the observer contributes.
     case observes
     case handlerStarted

@@ -148,7 +148,6 @@ final class EventBuffer: @unchecked Sendable {
       other = source.rawValue
       object = number(of: reference)
       callStack = captureCallStack(settings)
-    case .waits(let source): (kind, other) = (.waits, source.rawValue)
     case .observes(let result):
       (kind, other) = (.observes, result.rawValue)
       observing = promise

@@ -136,9 +136,6 @@ extension Log {
       records[number]?.run?.end(at: moment.time)
       // By now, a promise has settled or adopted another one; an observer does neither.
       if records[number]?.adopted == nil { end(number, moment) }
-    case .waits:
-      guard let number = number(event.promise) else { return }
-      attach(number, to: event.otherPromise, isOtherSettled, moment)
     case .adopted:
       guard let number = number(event.promise) else { return }
       adopt(event.otherPromise, isOtherSettled, by: number, moment)
@@ -228,11 +225,6 @@ extension Log {
   private mutating func attach(
     _ number: Int, to source: PromiseDiagnostics.PromiseID, _ isSettled: Bool, _ moment: Moment
   ) {
-    if let inner = records[number]?.adopted {
-      // It observes the promise that its handler returned, so the two aren't linked.
-      if records[inner]?.linkedTo == number { records[inner]?.linkedTo = nil }
-      return
-    }
     let source = find(source, isSettled: isSettled, moment)
     if let source { recognizePromise(source) }
     records[number]?.source = source
@@ -244,20 +236,7 @@ extension Log {
   ) {
     guard let inner = find(inner, isSettled: isSettled, moment), inner != number else { return }
     records[number]?.adopted = inner
-    if !isSettled, records[inner]?.linkedTo == nil, !contains(inner, above: number) {
-      records[inner]?.linkedTo = number
-    }
-  }
-
-  /// Returns whether `number` is already linked to `inner`, directly or indirectly, so that linking
-  /// `inner` to it would create a cycle.
-  private func contains(_ inner: Int, above number: Int) -> Bool {
-    var next: Int? = number
-    while let outer = next {
-      if outer == inner { return true }
-      next = records[outer]?.linkedTo
-    }
-    return false
+    records[inner]?.adopter = number
   }
 
   /// Changes an observer's record to that of a promise, because it was observed or settled.
@@ -269,32 +248,24 @@ extension Log {
 
   private mutating func settle(_ number: Int, _ settlement: Ending) {
     recognizePromise(number)
-    var outer = number
-    while true {
-      if records[outer]?.settlement == nil {
-        noteEnd(outer)
-        records[outer]?.ending = settlement
-        if let failure = settlement.rejection {
-          failures[failure]?.records += 1
-          failures[failure]?.living += 1
-        }
-      }
-      // The promises linked to it have settled with it.
-      guard let inner = records[outer]?.adopted, records[inner]?.linkedTo == outer else { return }
-      outer = inner
+    guard let record = records[number], record.settlement == nil else { return }
+    noteEnd(number)
+    records[number]?.ending = settlement
+    if let failure = settlement.rejection {
+      failures[failure]?.records += 1
+      failures[failure]?.living += 1
     }
   }
 
   private mutating func release(_ id: PromiseDiagnostics.PromiseID, _ moment: Moment) {
     guard let number = numbers.removeValue(forKey: id).map(Int.init) else { return }
-    if let record = records[number], record.settlement == nil, let outer = record.linkedTo,
-      records[outer]?.adopted == number
+    if let record = records[number], record.isPending, let inner = record.adopted,
+      let outer = record.adopter, records[outer]?.adopted == number,
+      records[outer]?.isPending == true
     {
-      // It was inside a chain of linked promises; links its neighbors to each other.
-      records[outer]?.adopted = record.adopted
-      if let inner = record.adopted, records[inner]?.linkedTo == number {
-        records[inner]?.linkedTo = outer
-      }
+      // It was in the middle of a row of adoptions; now its neighbors wait for each other.
+      records[outer]?.adopted = inner
+      records[inner]?.adopter = outer
     }
     end(number, moment)
     noteRelease(of: records[number])

@@ -93,8 +93,8 @@ struct Record: Sendable {
   @Compact var result: Int?
   /// The promise that the handler returned.
   @Compact var adopted: Int?
-  /// The promise whose handler returned this one, and with which it settles.
-  @Compact var linkedTo: Int?
+  /// The promise whose handler returned this one; the last one if there are several.
+  @Compact var adopter: Int?
 
   init(number: Int, id: PromiseDiagnostics.PromiseID, kind: Kind, made: Moment) {
     shortNumber = UInt32(truncatingIfNeeded: number)

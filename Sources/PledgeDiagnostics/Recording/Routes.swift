@@ -60,7 +60,7 @@ struct Routes {
       let index = handlers.lastIndex { $0.promise == event.promise }
       running[entry.thread]?.removeLast(handlers.count - (index ?? handlers.count))
     case .released: owners[event.promise] = nil
-    case .created, .named, .observes, .attached, .waits, .adopted:
+    case .created, .named, .observes, .attached, .adopted:
       if event.kind == .created { owners[event.promise] = nil }
       note(concerned, own: event.promise)
       if event.kind != .created, event.kind != .named { note(concerned, own: event.otherPromise) }

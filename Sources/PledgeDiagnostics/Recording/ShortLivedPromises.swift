@@ -39,7 +39,7 @@ struct ShortLivedPromises {
         if event.kind == .released { slots[slot].isSkipped = false }
       }
       switch event.kind {
-      case .attached, .waits, .adopted, .observes:
+      case .attached, .adopted, .observes:
         entries[index].isOtherSkipped = slots[self.slot(event.other)].isSkipped
       default: break
       }
