@@ -113,7 +113,10 @@ extension Log {
       records[number]?.result = result
     case .attached:
       let number = number(event.promise) ?? add(event.promise, .observer, moment)
-      attach(number, to: event.otherPromise, isOtherSettled, moment)
+      let source = find(event.otherPromise, isSettled: isOtherSettled, moment)
+      if let source { recognizePromise(source) }
+      records[number]?.source = source
+      records[number]?.isSourceSettled = isOtherSettled
       let isOperator = event.flags.contains(.hasClosure)
       let executor = event.payload ?? PermanentExecutor(rawValue: event.object)?.payload
       records[number]?.setExecutor(executor)
@@ -137,8 +140,11 @@ extension Log {
       // By now, a promise has settled or adopted another one; an observer does neither.
       if records[number]?.adopted == nil { end(number, moment) }
     case .adopted:
-      guard let number = number(event.promise) else { return }
-      adopt(event.otherPromise, isOtherSettled, by: number, moment)
+      guard let number = number(event.promise),
+        let inner = find(event.otherPromise, isSettled: isOtherSettled, moment), inner != number
+      else { return }
+      records[number]?.adopted = inner
+      records[inner]?.adopter = number
     case .settled:
       guard let number = number(event.promise) else { return }
       let failure = event.payload?.rejection.map { failureNumber(of: $0) }
@@ -220,23 +226,6 @@ extension Log {
   ) -> Int? {
     if let number = number(id) { return number }
     return isSettled ? nil : add(id, .unknown, moment)
-  }
-
-  private mutating func attach(
-    _ number: Int, to source: PromiseDiagnostics.PromiseID, _ isSettled: Bool, _ moment: Moment
-  ) {
-    let source = find(source, isSettled: isSettled, moment)
-    if let source { recognizePromise(source) }
-    records[number]?.source = source
-    records[number]?.isSourceSettled = isSettled
-  }
-
-  private mutating func adopt(
-    _ inner: PromiseDiagnostics.PromiseID, _ isSettled: Bool, by number: Int, _ moment: Moment
-  ) {
-    guard let inner = find(inner, isSettled: isSettled, moment), inner != number else { return }
-    records[number]?.adopted = inner
-    records[inner]?.adopter = number
   }
 
   /// Changes an observer's record to that of a promise, because it was observed or settled.
