@@ -23,9 +23,9 @@ import Foundation
       inputBytes: Data?,
       launch: (_ input: FileHandle?, _ output: FileHandle, _ error: FileHandle) throws -> Void
     ) throws {
-      alarm = try Self.pipe()
-      let (output, error) = (try Self.pipe(), try Self.pipe())
-      let input = try inputBytes.map { _ in try Self.pipe() }
+      alarm = try Self.makePipe()
+      let (output, error) = (try Self.makePipe(), try Self.makePipe())
+      let input = try inputBytes.map { _ in try Self.makePipe() }
       self.inputBytes = inputBytes ?? Data()
       self.input = input?.forWriting
       outputs = [output.forReading, error.forReading]
@@ -42,14 +42,9 @@ import Foundation
       try launch(input?.forReading, output.forWriting, error.forWriting)
     }
 
-    private static func pipe() throws -> (forReading: FileHandle, forWriting: FileHandle) {
+    private static func makePipe() throws -> (forReading: FileHandle, forWriting: FileHandle) {
       var ends: [Int32] = [-1, -1]
-      #if os(Linux)
-        let result = Glibc.pipe(&ends)
-      #else
-        let result = Darwin.pipe(&ends)
-      #endif
-      guard result == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EMFILE) }
+      guard pipe(&ends) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EMFILE) }
       for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
       return (
         FileHandle(fileDescriptor: ends[0], closeOnDealloc: true),
