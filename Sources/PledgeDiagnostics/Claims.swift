@@ -3,7 +3,6 @@ import Pledge
 /// The tools that take over reports of unhandled rejections.
 ///
 /// The traces of tests are asked first: they know to which test a promise belongs.
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 package enum Claims {
   /// Returns whether it takes over the report.
   ///

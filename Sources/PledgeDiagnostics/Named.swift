@@ -1,6 +1,5 @@
 import Pledge
 
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Promise {
   /// Gives this promise a name that the reports of a ``Trace`` show next to the operation.
   ///
@@ -20,7 +19,6 @@ extension Promise {
   }
 }
 
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Guarantee {
   /// Gives this guarantee a name that the reports of a ``Trace`` show next to the operation.
   ///

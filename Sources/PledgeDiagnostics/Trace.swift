@@ -9,11 +9,10 @@ import Foundation
 /// print(trace.pendingTree())
 /// ```
 ///
-/// ``start(limit:capturesPlaces:samplingInterval:clock:)`` records all promises of the process; only one such trace
-/// can be recording at a time. ``recording(limit:capturesPlaces:clock:_:)`` records what one
+/// ``start(limit:capturesPlaces:samplingInterval:)`` records all promises of the process; only one such trace
+/// can be recording at a time. ``recording(limit:capturesPlaces:_:)`` records what one
 /// closure does; any number of these can be recording. While no trace is recording, a promise only
 /// checks a flag.
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public final class Trace: Sendable {
   /// The number of promises that a trace keeps by default.
   static let defaultLimit = 50_000
@@ -23,9 +22,6 @@ public final class Trace: Sendable {
   private let log: Mutex<Log>
   /// The number among the traces of the process.
   let number: UInt32
-  /// The time on the trace's own clock; nil for the system's clock, which the recorder reads.
-  let clock: (@Sendable () -> Int64)?
-  private let lastTime = Mutex(Int64(0))
   private let start = Recorder.now
   let limit: Int?
   let capturesPlaces: Bool
@@ -41,19 +37,15 @@ public final class Trace: Sendable {
 
   private init(
     limit: Int?, capturesPlaces: Bool, isScoped: Bool, claimsRejections: Bool = false,
-    sampling: Int = 1, clock: any Clock<Duration>
+    sampling: Int = 1
   ) {
     self.limit = limit.map { max($0, 1) }
-    self.clock = clock is ContinuousClock ? nil : stopwatch(clock)
     self.capturesPlaces = capturesPlaces
     self.sampling = UInt32(clamping: max(sampling, 1))
     self.isScoped = isScoped
     self.claimsRejections = claimsRejections
     number = UInt32(truncatingIfNeeded: Self.traceCount.wrappingAdd(1, ordering: .relaxed) + 1)
-    log = Mutex(
-      Log(
-        limit: self.limit, capturesPlaces: capturesPlaces, start: start,
-        clockTime: self.clock.map { _ in 0 }))
+    log = Mutex(Log(limit: self.limit, capturesPlaces: capturesPlaces, start: start))
   }
 
   /// Starts recording everything that happens to promises in the process.
@@ -71,16 +63,12 @@ public final class Trace: Sendable {
   ///     one. A chain that is recorded is recorded entirely, with the promises that its handlers
   ///     create. Use this in production, where a sample is enough. At most 16,384 promises are in
   ///     the sample at a time.
-  ///   - clock: The clock that measures times. Reading it must not wait for a promise that another
-  ///     thread settles, since that thread reads it, too.
   @discardableResult
   public static func start(
-    limit: Int? = 50_000, capturesPlaces: Bool = true, samplingInterval: Int = 1,
-    clock: any Clock<Duration> = ContinuousClock()
+    limit: Int? = 50_000, capturesPlaces: Bool = true, samplingInterval: Int = 1
   ) -> Trace {
     let trace = Trace(
-      limit: limit, capturesPlaces: capturesPlaces, isScoped: false, sampling: samplingInterval,
-      clock: clock)
+      limit: limit, capturesPlaces: capturesPlaces, isScoped: false, sampling: samplingInterval)
     Recorder.add(trace)
     return trace
   }
@@ -94,13 +82,11 @@ public final class Trace: Sendable {
   /// task of `body`, in a task created there, in a handler of a promise that belongs to the trace,
   /// or by attaching a handler to such a promise.
   ///
-  /// For the parameters, see ``start(limit:capturesPlaces:samplingInterval:clock:)``. Rethrows the errors of `body`.
+  /// For the parameters, see ``start(limit:capturesPlaces:samplingInterval:)``. Rethrows the errors of `body`.
   public static func recording<Result>(
-    limit: Int? = 50_000, capturesPlaces: Bool = true,
-    clock: any Clock<Duration> = ContinuousClock(), _ body: (Trace) throws -> Result
+    limit: Int? = 50_000, capturesPlaces: Bool = true, _ body: (Trace) throws -> Result
   ) rethrows -> Result {
-    let trace = Trace(
-      limit: limit, capturesPlaces: capturesPlaces, isScoped: true, clock: clock)
+    let trace = Trace(limit: limit, capturesPlaces: capturesPlaces, isScoped: true)
     Recorder.add(trace)
     defer { trace.stop() }
     return try $scope.withValue(trace) { try body(trace) }
@@ -109,15 +95,12 @@ public final class Trace: Sendable {
   /// Records what `body` does to promises, and what happens to the promises that it creates or
   /// observes, on any thread.
   ///
-  /// This is the asynchronous form of ``recording(limit:capturesPlaces:clock:_:)``.
+  /// This is the asynchronous form of ``recording(limit:capturesPlaces:_:)``.
   public static func recording<Result>(
     limit: Int? = 50_000, capturesPlaces: Bool = true,
-    clock: any Clock<Duration> = ContinuousClock(),
     isolation: isolated (any Actor)? = #isolation, _ body: (Trace) async throws -> Result
   ) async rethrows -> Result {
-    let trace = Trace(
-      limit: limit, capturesPlaces: capturesPlaces, isScoped: true, clock: clock)
-    return try await trace.record(body)
+    try await Trace(limit: limit, capturesPlaces: capturesPlaces, isScoped: true).record(body)
   }
 
   /// Records what `body` does to promises, and keeps the unhandled rejections of its promises for
@@ -125,10 +108,9 @@ public final class Trace: Sendable {
   package static func checking<Result>(
     isolation: isolated (any Actor)? = #isolation, _ body: (Trace) async throws -> Result
   ) async rethrows -> Result {
-    let trace = Trace(
-      limit: defaultLimit, capturesPlaces: true, isScoped: true, claimsRejections: true,
-      clock: ContinuousClock())
-    return try await trace.record(body)
+    try await Trace(
+      limit: defaultLimit, capturesPlaces: true, isScoped: true, claimsRejections: true
+    ).record(body)
   }
 
   private func record<Result>(
@@ -172,11 +154,7 @@ public final class Trace: Sendable {
 
   private func apply(_ entry: Entry, to log: inout Log) {
     let event = entry.event
-    if event.kind == .clock {
-      if event.other == UInt(number), case .time(let time) = event.payload?.content {
-        log.clockTime = time
-      }
-    } else if isScoped {
+    if isScoped {
       log.apply(entry)
     } else if !event.flags.contains(.isOutsideSample) {
       if entry.isSkipped { log.skip(entry) } else { log.apply(entry) }
@@ -190,17 +168,6 @@ public final class Trace: Sendable {
 
   /// The promises in the record that are in memory.
   var promises: [PromiseDiagnostics.PromiseID] { log.withLock { Array($0.promises) } }
-
-  /// Calls `body` with the time on the trace's own clock if it has advanced.
-  func advanceClock(_ body: (Int64) -> Void) {
-    // Read outside the lock, because it's the user's code.
-    guard let time = clock?() else { return }
-    // Under the lock, so that the times are recorded in order.
-    lastTime.withLock { last in
-      if time > last { body(time) }
-      last = max(time, last)
-    }
-  }
 
   /// Keeps an unhandled rejection that belongs to this trace.
   func keep(_ rejection: PromiseDiagnostics.UnhandledRejection) {
@@ -216,13 +183,11 @@ public final class Trace: Sendable {
 
   /// Returns a copy of everything recorded so far.
   func snapshot() -> Snapshot {
-    let log = withLog { $0 }
-    return Snapshot(log: log, now: clock?() ?? Recorder.now - start)
+    Snapshot(log: withLog { $0 }, now: Recorder.now - start)
   }
 }
 
 /// The number of promises that a trace has discarded because its limit was reached.
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public struct Forgotten: Sendable, Hashable {
   /// The number of discarded promises that had settled.
   public internal(set) var settled = 0
@@ -234,17 +199,5 @@ public struct Forgotten: Sendable, Hashable {
     if settled + pending == 0 { return nil }
     return
       "The limit was reached: \(settled) settled and \(pending) pending promises were discarded."
-  }
-}
-
-/// Returns a function for the nanoseconds that have passed on a clock.
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-private func stopwatch<C: Clock>(_ clock: C) -> @Sendable () -> Int64
-where C.Duration == Duration {
-  let start = clock.now
-  return {
-    let (seconds, attoseconds) = start.duration(to: clock.now).components
-    let (time, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    return overflows ? (seconds > 0 ? .max : .min) : time + attoseconds / 1_000_000_000
   }
 }

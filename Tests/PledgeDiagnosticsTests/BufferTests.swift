@@ -51,6 +51,10 @@ extension TraceTests {
       }
     }
 
+    @Test func record_hasTwoCacheLines() {
+      #expect(MemoryLayout<Record>.stride == 128)
+    }
+
     @Test func largestLimit_keepsEverything() async {
       await #expect(processExitsWith: .success) {
         let trace = Trace.start(limit: .max, capturesPlaces: false)
@@ -88,7 +92,7 @@ extension TraceTests {
             }
           }
         }
-        #expect(trace.pendingTree().nodes.allSatisfy { $0.state == .awaited })
+        #expect(trace.pendingTree().nodes.allSatisfy { $0.operation == "await" })
         let records = trace.snapshot().records.values
         #expect(records.count { $0.kind == .resolver } == 1_600)
         #expect(!records.contains { $0.kind == .unknown })

@@ -9,10 +9,9 @@ import Testing
 /// The data of a page; see `Timeline` for the names.
 private struct Page: Decodable {
   struct Row: Decodable {
-    let o, d, h: Int
+    let o, d, h, u: Int
     let z, l, a, w, v: Int?
-    let i: [Int]?
-    let u: String
+    let i: [Int]
   }
 
   let notices, strings: [String]
@@ -28,14 +27,9 @@ extension TraceTests {
       var description: String { ExportTests.trap }
     }
 
-    private func events(_ trace: Trace) throws -> [[String: Any]] {
-      let file = try JSONSerialization.jsonObject(with: trace.data(as: .json))
-      return try #require((file as? [String: Any])?["traceEvents"] as? [[String: Any]])
-    }
-
     /// Returns the page's embedded data, up to where a browser sees its end.
     private func embedded(_ trace: Trace) throws -> Page {
-      let page = String(decoding: try trace.data(as: .html), as: UTF8.self)
+      let page = String(decoding: try trace.timelinePage(), as: UTF8.self)
       let start = try #require(page.range(of: "<script type=\"application/json\" id=\"data\">"))
       let rest = page[start.upperBound...]
       let end = try #require(rest.range(of: "</script"))
@@ -48,97 +42,6 @@ extension TraceTests {
       page.rows.map { String(repeating: " ", count: $0.d) + page.strings[$0.o] }
     }
 
-    // MARK: Trace events
-
-    @Test func handlers_areSlicesOnTheirThread_withArrowsFromSettlements() async throws {
-      let clock = TestClock()
-      try await tracing(clock: clock) { trace in
-        let (promise, resolver) = Promise<Int>.withResolvers()
-        let executor = ManualExecutor()
-        let mapped = promise.map(on: executor) { $0 + 1 }
-        await clock.advance(by: .milliseconds(5))
-        DispatchQueue(label: "other").sync { _ = resolver.fulfill(1) }
-        await clock.advance(by: .milliseconds(2))
-        executor.runAll()
-        let events = try events(trace)
-
-        let slice = try #require(events.first { $0["cat"] as? String == "handler" })
-        #expect(slice["ph"] as? String == "X" && slice["ts"] as? Double == 7000)
-        let facts = try #require(slice["args"] as? [String: String])
-        #expect(facts["promise"] == "#2" && facts["queued"] == "2 ms")
-        #expect(facts["executor"] == "ManualExecutor")
-        #if os(Linux)
-          #expect(slice["name"] as? String == "map")
-          #expect(facts["place"]?.hasPrefix("PledgeDiagnosticsTests/ExportTests.swift:") == true)
-        #endif
-
-        let start = try #require(events.first { $0["ph"] as? String == "s" })
-        let end = try #require(events.first { $0["ph"] as? String == "f" })
-        #expect(start["id"] as? Int == end["id"] as? Int && end["bp"] as? String == "e")
-        #expect(start["ts"] as? Double == 5000 && end["ts"] as? Double == 7000)
-        #expect(end["tid"] as? Int == slice["tid"] as? Int)
-        // An arrow requires a slice at its start.
-        let settlement = try #require(events.first { $0["cat"] as? String == "settlement" })
-        #expect(settlement["name"] as? String == "fulfill #1")
-        #expect(settlement["ts"] as? Double == 5000)
-        #expect(settlement["tid"] as? Int == start["tid"] as? Int)
-
-        let threads = events.filter { $0["name"] as? String == "thread_name" }
-        let tracks = Set(events.compactMap { $0["tid"] as? Int })
-        #expect(Set(threads.compactMap { $0["tid"] as? Int }) == tracks)
-        withExtendedLifetime(mapped) {}
-      }
-    }
-
-    @Test func settlementSlices_endBeforeTheNextSliceOfTheirThread() throws {
-      try tracing(capturesPlaces: false, clock: ContinuousClock()) { trace in
-        for _ in 0..<1000 {
-          let (promise, resolver) = Promise<Int>.withResolvers()
-          let mapped = promise.map(on: .immediate) { $0 }
-          resolver.fulfill(1)
-          withExtendedLifetime(mapped) {}
-        }
-        let slices = try events(trace).filter { $0["ph"] as? String == "X" }
-          .compactMap { event -> (start: Double, end: Double)? in
-            guard let start = event["ts"] as? Double, let length = event["dur"] as? Double else {
-              return nil
-            }
-            return (start, start + length)
-          }
-          .sorted { $0.start < $1.start }
-        #expect(slices.count == 2000)
-        for (first, second) in zip(slices, slices.dropFirst()) {
-          // Times are written with nanosecond precision.
-          #expect(first.end <= second.start + 0.0011)
-        }
-      }
-    }
-
-    @Test func handlerThatStillRuns_isASliceUpToNow_andAWaitHasOne() async throws {
-      let clock = TestClock()
-      try await tracing(capturesPlaces: false, clock: clock) { trace in
-        let started = Promise<Void>.withResolvers()
-        let (promise, resolver) = Promise<Int>.withResolvers()
-        let running = Promise.value(1).map(on: DispatchQueue(label: "io")) { _ in
-          started.resolver.fulfill()
-          return try promise.wait()
-        }
-        try await waitUntil { trace.pendingTree().description.contains("blocks thread ") }
-        await clock.advance(by: .seconds(1))
-        let slices = try events(trace).filter { $0["ph"] as? String == "X" }
-        let handler = try #require(slices.first { $0["cat"] as? String == "handler" })
-        #expect(handler["dur"] as? Double == 1_000_000)
-        #expect((handler["args"] as? [String: String])?["end"] == "still running")
-        let wait = try #require(slices.first { $0["cat"] as? String == "wait" })
-        #expect(
-          wait["name"] as? String == "wait()" && wait["tid"] as? Int == handler["tid"] as? Int)
-        resolver.fulfill(1)
-        #expect(try await running.value == 1)
-      }
-    }
-
-    // MARK: The page
-
     @Test func textThatLooksLikeMarkup_staysText() throws {
       try tracing(capturesPlaces: false) { trace in
         let promise = Promise<Int>.rejected(Trap(), fileID: "</script>/<!--.swift", line: 3)
@@ -146,14 +49,12 @@ extension TraceTests {
         let strings = try embedded(trace).strings
         #expect(strings.contains(Self.trap))
         #expect(strings.contains("script>/<!--.swift:3"))
-        let facts = try events(trace).compactMap { $0["args"] as? [String: String] }
-        #expect(facts.contains { $0["error"] == Self.trap })
       }
     }
 
     @Test func page_loadsNothing() throws {
       let trace = tracing { $0 }
-      let page = String(decoding: try trace.data(as: .html), as: UTF8.self)
+      let page = String(decoding: try trace.timelinePage(), as: UTF8.self)
       for mark in ["http:", "https:", " src=", " href=", "url(", "@import", "fetch("] {
         #expect(!page.contains(mark), "\(mark)")
       }
@@ -219,7 +120,7 @@ extension TraceTests {
         let timeline = try embedded(trace)
         #expect(timeline.rows.count == trace.count)
         #expect(
-          timeline.rows.map(\.u) == [
+          timeline.rows.map { timeline.strings[$0.u] } == [
             "pending", "pending", "rejected", "rejected", "fulfilled", "cancelled",
           ])
         let reason = try #require(timeline.rows[0].w)
@@ -248,22 +149,7 @@ extension TraceTests {
         let pairs = (0..<5).map { _ in Promise<Int>.withResolvers() }
         let sentence = try #require(trace.forgotten.sentence)
         #expect(try embedded(trace).notices == [sentence])
-        let file = try JSONSerialization.jsonObject(with: trace.data(as: .json))
-        let facts = (file as? [String: Any])?["otherData"] as? [String: String]
-        #expect(facts?["forgotten"] == sentence && facts?["recorded"] == "2")
         for pair in pairs { pair.resolver.fulfill(1) }
-      }
-    }
-
-    // MARK: Files
-
-    @Test func formats_areToldByTheExtension() throws {
-      #expect(try Trace.Format(fileName: "a.json") == .json)
-      #expect(try Trace.Format(fileName: "/tmp/a.b.HTML") == .html)
-      for name in ["a", "a.txt", "json", "a.json.gz", ""] {
-        let error = try #require(
-          #expect(throws: UnknownTraceFormatError.self) { try Trace.Format(fileName: name) })
-        #expect(error.description.contains("must end in .json or .html"))
       }
     }
 
@@ -273,22 +159,13 @@ extension TraceTests {
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       defer { try? FileManager.default.removeItem(at: folder) }
       let trace = tracing { $0 }
-      try trace.write(to: folder.appending(component: "a.json"))
       try trace.write(to: folder.appending(component: "a.html"))
       let page = try String(contentsOf: folder.appending(component: "a.html"), encoding: .utf8)
       #expect(page.hasPrefix("<!doctype html>"))
-      _ = try JSONSerialization.jsonObject(
-        with: Data(contentsOf: folder.appending(component: "a.json")))
-
-      #expect(throws: UnknownTraceFormatError.self) {
-        try trace.write(to: folder.appending(component: "a.csv"))
-      }
       #expect(throws: CocoaError.self) {
-        try trace.write(to: folder.appending(components: "none", "a.json"))
+        try trace.write(to: folder.appending(components: "none", "a.html"))
       }
-      #expect(
-        try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
-          == ["a.html", "a.json"])
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["a.html"])
     }
   }
 }

@@ -18,7 +18,7 @@ extension TraceTests {
         #expect(tree.node(promise.id)?.name == "avatar of 7")
         #expect(tree.description.contains("#1 promise \u{201C}avatar of 7\u{201D} at "))
         #expect(tree.description.contains(" \u{201C}image\u{201D}"))
-        let page = String(decoding: try trace.data(as: .html), as: UTF8.self)
+        let page = String(decoding: try trace.timelinePage(), as: UTF8.self)
         #expect(page.contains("promise \u{201C}avatar of 7\u{201D}"))
         resolver.fulfill(1)
         mapped.ignoreErrors()

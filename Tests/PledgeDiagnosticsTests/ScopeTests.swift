@@ -58,7 +58,7 @@ extension TraceTests {
         let ids = Set(trace.snapshot().records.values.map(\.id))
         #expect(ids.isSuperset(of: inHandler.events))
         // The observer of this wait ends after it has resumed the test.
-        try await waitUntil { trace.snapshot().records.values.allSatisfy { $0.ended != nil } }
+        try await waitUntil { trace.snapshot().records.values.allSatisfy { !$0.isPending } }
       }
     }
 

@@ -10,26 +10,29 @@ import Testing
 
 struct Oops: Error {}
 
-/// Calls `body` while a trace records its promises, on a clock that doesn't advance.
+/// Calls `body` while a trace records its promises.
 func tracing<Result>(
-  limit: Int? = nil, capturesPlaces: Bool = true, clock: any Clock<Duration> = TestClock(),
-  _ body: (Trace) throws -> Result
+  limit: Int? = nil, capturesPlaces: Bool = true, _ body: (Trace) throws -> Result
 ) rethrows -> Result {
-  try Trace.recording(limit: limit, capturesPlaces: capturesPlaces, clock: clock, body)
+  try Trace.recording(limit: limit, capturesPlaces: capturesPlaces, body)
 }
 
-/// Calls `body` while a trace records its promises, on a clock that doesn't advance.
+/// Calls `body` while a trace records its promises.
 func tracing<Result>(
-  limit: Int? = nil, capturesPlaces: Bool = true, clock: any Clock<Duration> = TestClock(),
-  _ body: (Trace) async throws -> Result
+  limit: Int? = nil, capturesPlaces: Bool = true, _ body: (Trace) async throws -> Result
 ) async rethrows -> Result {
-  try await Trace.recording(limit: limit, capturesPlaces: capturesPlaces, clock: clock, body)
+  try await Trace.recording(limit: limit, capturesPlaces: capturesPlaces, body)
 }
 
 extension PendingTree {
   /// Returns the node of a promise.
-  func node(_ id: PromiseDiagnostics.PromiseID) -> Node? {
+  func node(_ id: PromiseDiagnostics.PromiseID) -> Trace.Line? {
     nodes.first { $0.promise == id }
+  }
+
+  /// Returns whether the node of a promise says why it is pending.
+  func says(_ words: String, of id: PromiseDiagnostics.PromiseID) -> Bool {
+    node(id)?.description.contains(": " + words) == true
   }
 
   /// The operations, each indented below the one that it waits for.

@@ -16,7 +16,7 @@ import Testing
   @Test func run_letsAllTimePass() async throws {
     let order = Recorder<Int>()
     let tasks = [sleeper(3_600, order), sleeper(7_200, order)]
-    await clock.sleepers(reach: 2)
+    await clock.sleepers(atLeast: 2)
     await clock.run()
     for task in tasks { try await task.value }
     #expect(clock.now.offset == .seconds(7_200))
@@ -43,9 +43,9 @@ import Testing
   @Test func cancelledSleep_endsAtOnce() async throws {
     let order = Recorder<Int>()
     let task = sleeper(10, order)
-    await clock.sleepers(reach: 1)
+    await clock.sleepers(atLeast: 1)
     task.cancel()
-    await clock.sleepers(reach: 0)
+    await clock.noSleepers()
     await #expect(throws: CancellationError.self) { try await task.value }
     #expect(order.count == 0)
   }
@@ -53,7 +53,7 @@ import Testing
   @Test func cancelAgainstAdvance_bothOrders() async throws {
     for _ in 0..<100 {
       let task = sleeper(1, Recorder<Int>())
-      await clock.sleepers(reach: 1)
+      await clock.sleepers(atLeast: 1)
       async let advanced: Void = clock.advance(by: .seconds(1))
       task.cancel()
       await advanced

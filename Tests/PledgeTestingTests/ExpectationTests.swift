@@ -38,16 +38,6 @@ struct OtherError: Error {}
     try await waitForPromises([Promise<Int>]())
   }
 
-  @Test func blocking() throws {
-    func block(_ promises: [Promise<Int>], _ limit: Duration) throws {
-      try blockForPromises(promises, within: limit)
-    }
-    let (slow, resolver) = Promise<Int>.withResolvers()
-    #expect(throws: ExpectationError.self) { try block([slow], .milliseconds(1)) }
-    DispatchQueue.global().async { resolver.fulfill(1) }
-    try block([slow], .seconds(10))
-  }
-
   @Test func expectations_sayWhatWasFound() async throws {
     let rejected = await message { try await expectFulfillment(of: Promise<Int>.rejected(Boom())) }
     #expect(rejected.hasPrefix("Expected a value, but the promise was rejected: Boom(code: 0)"))

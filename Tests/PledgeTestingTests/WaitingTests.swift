@@ -32,7 +32,7 @@ import Testing
     for result in await cancelled({ [clock] in await clock.sleepers(atLeast: 1) }) {
       #expect(throws: Never.self) { try result.get() }
     }
-    _ = await cancelled { [clock] in await clock.sleepers(reach: 3) }
+    _ = await cancelled { [clock] in await clock.sleepers(atLeast: 3) }
     _ = await cancelled { [clock, never] in await clock.run(until: never.promise) }
     #expect(never.promise.isPending)
   }
@@ -96,12 +96,12 @@ import Testing
     let clock = TestClock()
     let tasks = (0..<3).map { _ in Task { try await clock.sleep(for: .seconds(1)) } }
     await clock.sleepers(atLeast: 3)
-    await clock.sleepers(reach: 2)
+    await clock.sleepers(atLeast: 2)
     await clock.sleepers(atLeast: 2)
     #expect(clock.sleeperCount == 3)
     for task in tasks { task.cancel() }
     await clock.noSleepers()
-    await clock.sleepers(reach: 0)
+    await clock.noSleepers()
     #expect(clock.sleeperCount == 0)
   }
 

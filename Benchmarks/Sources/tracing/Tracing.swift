@@ -25,8 +25,12 @@ enum Tracing {
   }
 
   static func main() async throws {
-    let rounds = CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 7
-    printMemory()
+    let arguments = CommandLine.arguments.dropFirst()
+    if let kind = arguments.first, ["released", "pending"].contains(kind) {
+      return printMemory(
+        of: arguments.last.flatMap { Int($0) } ?? 50_000, isPending: kind == "pending")
+    }
+    let rounds = arguments.first.flatMap { Int($0) } ?? 7
     await printCosts(rounds)
     await printThreads(rounds)
     try printReports()
@@ -92,13 +96,37 @@ enum Tracing {
     }
   }
 
-  /// Prints the bytes for each promise; it's measured first, before memory can be reused.
-  private static func printMemory() {
+  /// Prints the bytes that a trace takes for each promise: as events in a buffer, as a record, and
+  /// after a report.
+  ///
+  /// Memory is reused, so each measurement needs a process of its own.
+  private static func printMemory(of count: Int, isPending: Bool) {
+    let sources = (0..<2 * count).map { _ in Promise<Int>.withResolvers() }
+    func work(_ sources: ArraySlice<(promise: Promise<Int>, resolver: Resolver<Int>)>) -> Int {
+      let before = residentBytes()
+      for source in sources {
+        if isPending {
+          _ = source.promise.map(on: .immediate) { $0 + 1 }
+        } else {
+          Workload.round()
+        }
+      }
+      return residentBytes() - before
+    }
+    // Memory of the promises themselves doesn't count.
+    let own = work(sources[..<count])
     let trace = Trace.start(limit: nil)
-    let before = residentBytes()
-    for _ in 0..<250_000 { Workload.round() }
-    print("bytes for each promise:", (residentBytes() - before) / 500_000)
+    let recorded = work(sources[count...]) - own
+    let before = residentBytes() - recorded
+    let promises = trace.count
+    let counted = residentBytes() - before
+    _ = trace.waitCycles()
+    let reported = residentBytes() - before
+    print(
+      "bytes for each of \(promises) promises: \(recorded / promises) as events,",
+      "\(counted / promises) as a record, \(reported / promises) after a report")
     trace.stop()
+    for source in sources { source.resolver.fulfill(1) }
   }
 
   /// Prints the seconds that reports of 100,000 pending promises take.
@@ -108,7 +136,7 @@ enum Tracing {
     for (name, report) in [
       ("first report", { trace.count }),
       ("tree", { trace.pendingTree().description.utf8.count }),
-      ("page", { try trace.data(as: .html).count }),
+      ("page", { try trace.timelinePage().count }),
     ] as [(String, () throws -> Int)] {
       let start = processorTime()
       let size = try report()

@@ -14,8 +14,6 @@ extension PromiseDiagnostics {
       /// whether it has a closure, or is that of `uncancellable()`.
       case attached(
         source: PromiseID, isSettled: Bool, executor: ExecutorReference, isOperator: Bool)
-      /// The handler that settles the promise returned `source`, which is pending, and waits for it.
-      case waits(source: PromiseID)
       /// The observer, which doesn't create a promise itself, contributes to the given promise, for
       /// example that of a combinator.
       ///
@@ -31,8 +29,8 @@ extension PromiseDiagnostics {
       /// The handler returned another promise, `inner`, with whose result this promise settles;
       /// `inner` can already be settled.
       ///
-      /// If no `waits` follows, the two promises are the same from now on, and the events
-      /// of the settlement have this promise's ID.
+      /// If `inner` is released before it settles, this promise waits for the one that `inner` has
+      /// adopted.
       case adopted(inner: PromiseID, isSettled: Bool)
       /// The promise was fulfilled or, if there is a rejection, rejected.
       case settled(RejectionReference?)
@@ -106,8 +104,6 @@ extension PromiseDiagnostics {
 
 extension Promise {
   /// The ID of this promise in trace events.
-  ///
-  /// A promise that a handler returned continues under the ID of the promise that adopted it.
   package var id: PromiseDiagnostics.PromiseID { PromiseDiagnostics.PromiseID(cell) }
 }
 

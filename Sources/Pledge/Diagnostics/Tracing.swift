@@ -20,8 +20,6 @@ extension PromiseDiagnostics.TraceEvent.Kind {
         executor: PromiseDiagnostics.ExecutorReference(
           target: observer.target, kind: observer.targetKind),
         isOperator: observer.body != nil || observer.isUncancellable)
-    case .waits(let source):
-      self = .waits(source: PromiseDiagnostics.PromiseID(source))
     case .observes(let result):
       self = .observes(for: PromiseDiagnostics.PromiseID(result))
     case .handlerStarted(let source):

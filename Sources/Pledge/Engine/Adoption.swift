@@ -36,7 +36,6 @@ extension Handler {
     }
     if adoptPending(inner) {
       Instrumentation.note(self, .adopted(inner, isSettled: false))
-      Instrumentation.note(self, .waits(source: inner))
       if wasAdopted { breakCycles() }
       closeRow(around: inner)
       return true

@@ -3,8 +3,6 @@ extension Instrumentation {
   enum Step {
     case created(origin: SourceLocation?)
     case attached(source: Cell, observer: Handler)
-    /// The handler, whose closure has returned, waits for a promise that it adopted.
-    case waits(source: Cell)
     case observes(result: Cell)
     case handlerStarted(source: Cell)
     case handlerReturned

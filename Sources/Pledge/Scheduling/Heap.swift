@@ -1,18 +1,22 @@
 /// A binary heap whose elements know their place, so that each can be removed in logarithmic time.
-struct Heap<Element: HeapElement> {
-  private var elements: [Element] = []
+package struct Heap<Element: HeapElement> {
+  /// The elements in no particular order, except that the first one precedes all others.
+  package private(set) var elements: [Element] = []
 
-  var count: Int { elements.count }
+  package init() {}
 
-  var first: Element? { elements.first }
+  package var count: Int { elements.count }
 
-  mutating func insert(_ element: Element) {
+  package var first: Element? { elements.first }
+
+  package mutating func insert(_ element: Element) {
     elements.append(element)
     moveUp(element, from: count - 1)
   }
 
   /// Removes an element; returns false if it isn't in the heap.
-  mutating func remove(_ element: Element) -> Bool {
+  @discardableResult
+  package mutating func remove(_ element: Element) -> Bool {
     let place = element.place
     guard place >= 0 else { return false }
     element.place = -1
@@ -25,7 +29,7 @@ struct Heap<Element: HeapElement> {
   }
 
   /// Removes and returns all elements, in their order.
-  mutating func removeAll() -> [Element] {
+  package mutating func removeAll() -> [Element] {
     for element in elements { element.place = -1 }
     return exchange(&elements, with: []).sorted { $0.precedes($1) }
   }
@@ -57,7 +61,7 @@ struct Heap<Element: HeapElement> {
   }
 }
 
-protocol HeapElement {
+package protocol HeapElement {
   /// Its place in the heap; -1 if it isn't there.
   var place: Int { get nonmutating set }
 

@@ -2,13 +2,13 @@
 ///
 /// A timer that is released is removed from the heap immediately. A dedicated thread, which no
 /// blocked thread pool can delay, passes the actions of due timers to `Background`, in order.
-final class TimerHeap: Sendable {
+package final class TimerHeap: Sendable {
   static let shared = TimerHeap()
 
   /// A pending timer, which is cancelled when it is released.
   ///
   /// `@unchecked Sendable`: `place` and `action` are guarded by the heap's mutex.
-  final class Timer: @unchecked Sendable {
+  package final class Timer: @unchecked Sendable {
     /// The deadline, in nanoseconds of `SystemClock`.
     let deadline: Int64
     fileprivate var place = -1
@@ -83,10 +83,10 @@ extension Unmanaged<TimerHeap.Timer> {
 }
 
 extension Unmanaged: HeapElement where Instance == TimerHeap.Timer {
-  var place: Int {
+  package var place: Int {
     get { _withUnsafeGuaranteedRef { $0.place } }
     nonmutating set { _withUnsafeGuaranteedRef { $0.place = newValue } }
   }
 
-  func precedes(_ other: Self) -> Bool { deadline < other.deadline }
+  package func precedes(_ other: Self) -> Bool { deadline < other.deadline }
 }

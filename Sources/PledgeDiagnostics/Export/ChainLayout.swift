@@ -6,7 +6,6 @@ import Pledge
 /// its handler created, its branches if it has several consumers, and the chains for which a
 /// combinator waits. Promises that the library's internal handlers created are placed like those of
 /// the enclosing user's handler, so loops inside combinators don't nest.
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct ChainLayout {
   struct Place {
     let number: Int
@@ -32,8 +31,8 @@ struct ChainLayout {
 
   init(_ snapshot: Snapshot) {
     self.snapshot = snapshot
-    let shown = snapshot.ordered.filter { !Self.isInput($0) }
-    for record in snapshot.ordered where Self.isInput(record) {
+    let shown = snapshot.ordered.filter { !$0.isInput }
+    for record in snapshot.ordered where record.isInput {
       guard let result = record.result, let source = record.source, records.contains(result),
         records.contains(source)
       else { continue }
@@ -58,18 +57,13 @@ struct ChainLayout {
     arrange(shown.map(\.number).filter { parents[$0] == nil })
   }
 
-  /// Returns whether a record is an observer of a combinator's input, which has no row.
-  private static func isInput(_ record: Record) -> Bool {
-    record.kind == .observer && record.result != nil
-  }
-
   /// Returns the promise in whose handler a promise was created, ignoring the library's internal
   /// handlers.
   func surroundings(of record: Record) -> Int? {
     var inner = record
     // A promise from before the recording wasn't created where it was first seen.
     while inner.kind != .unknown, let number = inner.made.inside, let outer = records[number] {
-      if Self.isInput(outer) { return outer.result.flatMap { records.contains($0) ? $0 : nil } }
+      if outer.isInput { return outer.result.flatMap { records.contains($0) ? $0 : nil } }
       if !snapshot.isInternal(outer) { return number }
       inner = outer
     }

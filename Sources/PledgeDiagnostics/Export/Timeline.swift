@@ -1,28 +1,42 @@
 import Foundation
 import Pledge
 
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-extension Snapshot {
-  /// Returns a page in one file, which ends with a ``Timeline`` as JSON.
-  func timelinePage() throws -> Data {
+extension Trace {
+  /// Returns a page for any browser that shows the chains on a timeline and loads nothing from the
+  /// network.
+  ///
+  /// Throws the encoder's errors.
+  ///
+  /// - Complexity: O(n log n) for n promises in the record; the first report also looks up source
+  ///   locations in the program's debug information.
+  public func timelinePage() throws -> Data {
     var page = Data(PackageResources.timeline_html)
-    var timeline = Timeline(self)
+    var timeline = Timeline(snapshot())
     page.append(contentsOf: try timeline.json())
     page.append(contentsOf: "</script>\n".utf8)
     return page
+  }
+
+  /// Writes the ``timelinePage()`` to `file`, whose name should end in `.html`.
+  ///
+  /// An existing file is replaced atomically. Throws the errors of the file system.
+  ///
+  /// - Complexity: The same as that of ``timelinePage()``.
+  public func write(to file: URL) throws {
+    try timelinePage().write(to: file, options: .atomic)
   }
 }
 
 /// The data of the page: a row for each promise, and for each task or thread that waits for one.
 ///
-/// Times are in microseconds; strings and rows are given as indices. The rows are written directly,
+/// Times are in nanoseconds; strings and rows are given as indices. The rows are written directly,
 /// because `JSONEncoder` takes ten times as long, and with short names, because a page can have
 /// 100,000 of them.
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-struct Timeline {
+private struct Timeline {
   private let snapshot: Snapshot
   private let layout: ChainLayout
-  private let dependencies: [Int: [Edge]]
+  private let dependencies: Dependencies
+  private let tracer: ErrorTracer
   private var rowOf: [Int: Int] = [:]
   private var strings: [String] = []
   private var indices: [String: Int] = [:]
@@ -31,27 +45,24 @@ struct Timeline {
   init(_ snapshot: Snapshot) {
     self.snapshot = snapshot
     layout = ChainLayout(snapshot)
-    dependencies = snapshot.dependencies()
+    dependencies = Dependencies(snapshot)
+    tracer = ErrorTracer(snapshot)
   }
 
-  mutating func json() throws -> [UInt8] {
+  mutating func json() throws -> Data {
     struct Head: Encodable {
-      let end: Double
+      let end: Int64
       let threads: [String: String]
       let notices: [String]
       let strings: [String]
     }
     for (row, place) in layout.places.enumerated() { rowOf[place.number] = row }
-    let tracer = ErrorTracer(snapshot)
     rows.reserveCapacity(layout.places.count * 128)
     for place in layout.places {
-      guard let record = snapshot.records[place.number] else { continue }
-      rows.append(contentsOf: rows.isEmpty ? "{".utf8 : ",{".utf8)
-      write(record, place, tracer)
-      rows.append(UInt8(ascii: "}"))
+      if let record = snapshot.records[place.number] { write(record, place) }
     }
     let head = Head(
-      end: Double(snapshot.now) / 1e3,
+      end: snapshot.now,
       threads: Dictionary(
         uniqueKeysWithValues: snapshot.log.threads.values.map {
           ("\($0.number)", snapshot.threadName($0.number))
@@ -62,66 +73,72 @@ struct Timeline {
     // Only "<" can end a script element, or change how its end is found. In JSON, it occurs only in
     // strings, so it can be escaped.
     let text = String(decoding: try JSONEncoder().encode(head).dropLast(), as: UTF8.self)
-    return Array(text.replacing("<", with: "\\u003C").utf8) + Array(",\"rows\":[".utf8) + rows
-      + Array("]}".utf8)
+      .split(separator: "<", omittingEmptySubsequences: false).joined(separator: "\\u003C")
+    return Data("\(text),\"rows\":[".utf8) + rows + Data("]}".utf8)
   }
 
-  private mutating func write(
-    _ record: Record, _ place: ChainLayout.Place, _ tracer: ErrorTracer?
-  ) {
+  private mutating func write(_ record: Record, _ place: ChainLayout.Place) {
     let snapshot = snapshot
     let settlement = record.settlement
-    put("n", record.number)
-    put("k", word: kind(of: record))
-    put("u", word: state(of: record))
-    put("o", index(snapshot.label(of: record)))
     let location = snapshot.location(of: record)
-    put("p", location.map { index($0.description) })
-    put("f", location?.function.map { index($0) })
-    put("x", record.executor.map { index($0.name) })
-    // Whether the library created it internally.
-    put("l", snapshot.isInternal(record) ? 1 : nil)
-    put("d", place.depth)
-    // The first row of its chain; for this one, the row after the last one that is indented in it.
-    put("h", place.head)
-    put("z", place.chainEnd)
-    put("m", time: record.made.time)
-    put("t", record.made.thread)
-    // When its handler could have started; its start, end (-1 if it hasn't ended), and thread, and
-    // whether the closure was called.
-    put("r", time: record.run == nil ? nil : snapshot.readyTime(of: record))
-    rows.append(contentsOf: ",\"q\":[".utf8)
-    if let run = record.run {
-      rows.append(UInt8(ascii: "["))
-      append(time: run.start)
-      rows.append(UInt8(ascii: ","))
-      append(time: record.runEnd ?? -1000)
-      rows.append(contentsOf: ",\(run.thread),\(run.callsClosure ? 1 : 0)]".utf8)
+    let fields: [(StaticString, Int?)] = [
+      ("n", record.number),
+      ("k", index(kind(of: record))),
+      ("u", index(state(of: record))),
+      ("o", index(snapshot.label(of: record))),
+      ("p", index(location?.description)),
+      ("f", index(location?.function)),
+      ("x", index(record.executor?.name)),
+      // Whether the library created it internally.
+      ("l", snapshot.isInternal(record) ? 1 : nil),
+      ("d", place.depth),
+      // The first row of its chain; for this one, the row after the last one that is indented in it.
+      ("h", place.head),
+      ("z", place.chainEnd),
+      ("m", Int(record.made.time)),
+      ("t", Int(record.made.thread)),
+      // When its handler could have started; its start, end (if it has ended), and thread, and
+      // whether the closure was called.
+      ("r", record.run.map { _ in Int(snapshot.readyTime(of: record)) }),
+      ("rs", record.run.map { Int($0.start) }),
+      ("re", record.run?.end.map { Int($0) }),
+      ("rt", record.run.map { Int($0.thread) }),
+      ("rc", record.run.map { $0.callsClosure ? 1 : 0 }),
+      // When it settled, or when nothing else could happen to it.
+      ("s", record.ending.map { Int($0.moment.time) }),
+      ("st", settlement.map { Int($0.moment.thread) }),
+      ("sp", index(settlement.flatMap { snapshot.location(of: $0.callStack) }?.description)),
+      ("e", index(snapshot.error(of: record).map { "\($0)" })),
+      ("w", index(reason(of: record))),
+      // The promises on which its operator was called, and that its handler returned.
+      ("c", record.source.flatMap { rowOf[$0] }),
+      ("a", record.adopted.flatMap { rowOf[$0] }),
+      // Those in whose handlers it was created and settled, and the one from which its error came.
+      ("b", layout.surroundings(of: record).flatMap { rowOf[$0] }),
+      ("g", settlement?.moment.inside.flatMap { $0 == record.number ? nil : rowOf[$0] }),
+      ("v", tracer.origin(of: record).flatMap { rowOf[$0.number] }),
+    ]
+    // The promises that it combines.
+    let inputs = (layout.inputs[record.number] ?? []).compactMap { rowOf[$0] }
+    append(rows.isEmpty ? "{\"i\":\(inputs)" : ",{\"i\":\(inputs)")
+    for case (let name, let value?) in fields {
+      append(",\"")
+      rows.append(
+        contentsOf: UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
+      append("\":")
+      append(String(value))
     }
-    rows.append(UInt8(ascii: "]"))
-    // When it settled, or when nothing else could happen to it.
-    put("s", time: settlement?.moment.time ?? record.ended)
-    put("st", settlement?.moment.thread)
-    put(
-      "sp", settlement.flatMap { snapshot.location(of: $0.callStack) }.map { index($0.description) }
-    )
-    put("e", snapshot.error(of: record).map { index("\($0)") })
-    // Why it's pending.
-    if record.isPending {
-      let edge = dependencies[record.number]?.first
-      put("w", index(String(snapshot.reason(of: record, edge).drop { ":, ".contains($0) })))
-    }
-    // The promises on which its operator was called, that its handler returned, and that it
-    // combines.
-    put("c", record.source.flatMap { rowOf[$0] })
-    put("a", record.adopted.flatMap { rowOf[$0] })
-    if let inputs = layout.inputs[record.number]?.compactMap({ rowOf[$0] }) {
-      rows.append(contentsOf: ",\"i\":\(inputs)".utf8)
-    }
-    // Those in whose handlers it was created and settled, and the one from which its error came.
-    put("b", layout.surroundings(of: record).flatMap { rowOf[$0] })
-    put("g", settlement?.moment.inside.flatMap { $0 == record.number ? nil : rowOf[$0] })
-    put("v", tracer?.origin(of: record).flatMap { rowOf[$0.number] })
+    append("}")
+  }
+
+  private mutating func append(_ text: String) { rows.append(contentsOf: text.utf8) }
+
+  private mutating func index(_ string: String?) -> Int? {
+    guard let string else { return nil }
+    if let index = indices[string] { return index }
+    indices[string] = strings.count
+    strings.append(string)
+    return strings.count - 1
   }
 
   private func kind(of record: Record) -> String {
@@ -138,43 +155,10 @@ struct Timeline {
     return snapshot.error(of: record) is CancellationError ? "cancelled" : "rejected"
   }
 
-  private mutating func index(_ string: String) -> Int {
-    if let index = indices[string] { return index }
-    indices[string] = strings.count
-    strings.append(string)
-    return strings.count - 1
-  }
-
-  // MARK: JSON
-
-  private mutating func name(_ name: String) {
-    if rows.last != UInt8(ascii: "{") { rows.append(UInt8(ascii: ",")) }
-    rows.append(UInt8(ascii: "\""))
-    rows.append(contentsOf: name.utf8)
-    rows.append(contentsOf: "\":".utf8)
-  }
-
-  private mutating func put(_ name: String, _ value: Int?) {
-    guard let value else { return }
-    self.name(name)
-    rows.append(contentsOf: String(value).utf8)
-  }
-
-  private mutating func put(_ name: String, time: Int64?) {
-    guard let time else { return }
-    self.name(name)
-    append(time: time)
-  }
-
-  private mutating func put(_ name: String, word: String) {
-    self.name(name)
-    rows.append(contentsOf: "\"\(word)\"".utf8)
-  }
-
-  /// Appends nanoseconds as microseconds.
-  private mutating func append(time: Int64) {
-    rows.append(contentsOf: String(time / 1000).utf8)
-    let rest = abs(time % 1000)
-    if rest > 0 { rows.append(contentsOf: ".\(String(rest + 1000).dropFirst())".utf8) }
+  /// Returns why it's pending.
+  private func reason(of record: Record) -> String? {
+    guard record.isPending else { return nil }
+    let reason = snapshot.reason(of: record, dependencies[record.number].first)
+    return String(reason.drop { ":, ".contains($0) })
   }
 }

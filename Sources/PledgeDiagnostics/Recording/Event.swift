@@ -8,8 +8,6 @@ struct Event {
     case created
     /// `other` is the source; `object` the executor.
     case attached
-    /// `other` is the promise that the handler returned and for which it waits.
-    case waits
     /// `other` is the promise to which the observer contributes.
     case observes
     case handlerStarted
@@ -27,8 +25,6 @@ struct Event {
     case named
     /// From here on, the thread's events happen in the task of the trace with the number `other`.
     case scope
-    /// The clock of the trace with the number `other` has reached `object`.
-    case clock
   }
 
   struct Flags: OptionSet {
@@ -47,14 +43,14 @@ struct Event {
   private let word: UInt64
   let promise: PromiseDiagnostics.PromiseID
   let other: UInt
-  /// The key of the call stack in `CallStacks`; zero if there is none.
-  let callStack: UInt64
+  /// The number of the call stack; zero if there is none.
+  let callStack: UInt32
   /// An object that the event retains, a `PermanentExecutor`, or a line.
   let object: UInt
 
   init(
     _ kind: Kind, _ promise: PromiseDiagnostics.PromiseID, at time: Int64, flags: Flags = [],
-    other: UInt = 0, callStack: UInt64 = 0, object: UInt = 0
+    other: UInt = 0, callStack: UInt32 = 0, object: UInt = 0
   ) {
     word = UInt64(time) << 8 | UInt64(kind.rawValue) << 4 | UInt64(flags.rawValue)
     self.promise = promise
@@ -89,8 +85,6 @@ final class Payload: Sendable {
     case executor(PromiseDiagnostics.Executor)
     case rejection(PromiseDiagnostics.Rejection)
     case name(String)
-    /// A time in nanoseconds.
-    case time(Int64)
   }
 
   let content: Content

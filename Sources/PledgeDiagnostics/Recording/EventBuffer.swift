@@ -6,7 +6,6 @@ import Foundation
 /// `@unchecked Sendable`: `chunks`, `scope`, and `consumed` of the chunks are guarded by the lock of
 /// `Recorder`; the rest belongs to the thread. A thread publishes an event by increasing the count
 /// of its chunk.
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 final class EventBuffer: @unchecked Sendable {
   /// The events in the order of their times.
   ///
@@ -76,8 +75,6 @@ final class EventBuffer: @unchecked Sendable {
   @exclusivity(unchecked) private var executor: Payload?
   @exclusivity(unchecked) private var knownCallStacks = KnownCallStacks()
   @exclusivity(unchecked) private var roots: UInt32 = 0
-  /// Whether the thread reads the clocks of traces.
-  @exclusivity(unchecked) private var readsClocks = false
 
   init(number: Int, isMain: Bool) {
     self.number = number
@@ -122,7 +119,6 @@ final class EventBuffer: @unchecked Sendable {
     let settings = Recorder.settings
     let promise = event.promise
     if settings.hasScopes { recordScope() }
-    if settings.hasClocks { recordClocks() }
     var flags: Event.Flags = []
     if settings.sampling > 1, !isSampled(event, settings.sampling) {
       flags = .isOutsideSample
@@ -136,7 +132,7 @@ final class EventBuffer: @unchecked Sendable {
       time = Recorder.now
       lastTime = time
     }
-    var (other, object, callStack): (UInt, UInt, UInt64) = (0, 0, 0)
+    var (other, object, callStack): (UInt, UInt, UInt32) = (0, 0, 0)
     let kind: Event.Kind
     switch event.kind {
     case .created(let origin):
@@ -152,7 +148,6 @@ final class EventBuffer: @unchecked Sendable {
       other = source.rawValue
       object = number(of: reference)
       callStack = captureCallStack(settings)
-    case .waits(let source): (kind, other) = (.waits, source.rawValue)
     case .observes(let result):
       (kind, other) = (.observes, result.rawValue)
       observing = promise
@@ -227,15 +222,6 @@ final class EventBuffer: @unchecked Sendable {
         other: UInt(scope)))
   }
 
-  /// Records the times of the traces that have a clock of their own, if they have changed.
-  func recordClocks() {
-    // A clock can use promises, whose events are recorded at the earlier time.
-    if readsClocks { return }
-    readsClocks = true
-    Recorder.recordClocks(in: self)
-    readsClocks = false
-  }
-
   /// Returns whether a promise was created outside the library, so that it needs no call stack.
   private func isUsers(_ origin: PromiseDiagnostics.SourceLocation) -> Bool {
     if origin.fileBytes != lastFile.name {
@@ -244,7 +230,7 @@ final class EventBuffer: @unchecked Sendable {
     return lastFile.isUsers
   }
 
-  private func captureCallStack(_ settings: Recorder.Settings) -> UInt64 {
+  private func captureCallStack(_ settings: Recorder.Settings) -> UInt32 {
     settings.capturesPlaces ? knownCallStacks.capture(endOfStack: endOfStack) : 0
   }
 

@@ -1,11 +1,10 @@
 import Pledge
 
 /// The state of a trace: the records of promises, updated by each event.
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct Log: Sendable {
   /// The handlers and waits on a thread.
   struct Thread: Sendable {
-    let number: Int
+    let number: UInt32
     let isMain: Bool
     /// The handlers that run on it, the innermost last.
     var running: [Int] = []
@@ -37,18 +36,16 @@ struct Log: Sendable {
   private(set) var forgotten = Forgotten()
   /// The unhandled rejections that the trace has claimed.
   var unhandled: [PromiseDiagnostics.UnhandledRejection] = []
-  /// The time of the trace's own clock in nanoseconds; nil if times are those of the recorder.
-  var clockTime: Int64?
 
   private let limit: Int?
   private let start: Int64
   private let capturesPlaces: Bool
-  private var numbers: [PromiseDiagnostics.PromiseID: Int] = [:]
+  private var numbers: [PromiseDiagnostics.PromiseID: UInt32] = [:]
   private var nextNumber = 0
   /// The lowest number that can be in the record.
   private var oldest = 1
   /// The records to discard first, in the order in which they ended; some are already removed.
-  private var ended: [Int] = []
+  private var ended: [UInt32] = []
   private var nextEnded = 0
   /// The discarded records.
   ///
@@ -56,8 +53,7 @@ struct Log: Sendable {
   /// outside the locks.
   private var discarded: [Payload] = []
 
-  init(limit: Int?, capturesPlaces: Bool, start: Int64, clockTime: Int64?) {
-    self.clockTime = clockTime
+  init(limit: Int?, capturesPlaces: Bool, start: Int64) {
     self.limit = limit
     self.capturesPlaces = capturesPlaces
     self.start = start
@@ -66,12 +62,16 @@ struct Log: Sendable {
 
 // MARK: - Events
 
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Log {
   /// The promises in the record that are in memory.
   var promises: some Sequence<PromiseDiagnostics.PromiseID> { numbers.keys }
 
   func contains(_ promise: PromiseDiagnostics.PromiseID) -> Bool { numbers[promise] != nil }
+
+  /// Returns the number of a promise in the record that is in memory.
+  private func number(_ promise: PromiseDiagnostics.PromiseID) -> Int? {
+    numbers[promise].map(Int.init)
+  }
 
   /// Counts a promise that isn't recorded, because it has been released since.
   mutating func skip(_ entry: Entry) {
@@ -90,11 +90,11 @@ extension Log {
     let event = entry.event
     let key = entry.thread
     if threads[key] == nil {
-      threads[key] = Thread(number: threads.count + 1, isMain: entry.isMain)
+      threads[key] = Thread(number: UInt32(threads.count + 1), isMain: entry.isMain)
     }
     guard let thread = threads[key] else { return }
-    let time = clockTime ?? event.time - start
-    let moment = Moment(time: time, thread: thread.number, inside: thread.running.last)
+    let moment = Moment(
+      time: event.time - start, thread: thread.number, inside: thread.running.last)
     let callStack = capturesPlaces ? event.callStack : 0
     // A promise that was skipped has settled by now.
     let isOtherSettled = event.flags.contains(.isSettled) || entry.isOtherSkipped
@@ -108,11 +108,15 @@ extension Log {
       }
       records[number]?.callStack = callStack
     case .observes:
+      let result = number(event.otherPromise)
       let number = add(event.promise, .observer, moment)
-      records[number]?.result = numbers[event.otherPromise]
+      records[number]?.result = result
     case .attached:
-      let number = numbers[event.promise] ?? add(event.promise, .observer, moment)
-      attach(number, to: event.otherPromise, isOtherSettled, moment)
+      let number = number(event.promise) ?? add(event.promise, .observer, moment)
+      let source = find(event.otherPromise, isSettled: isOtherSettled, moment)
+      if let source { recognizePromise(source) }
+      records[number]?.source = source
+      records[number]?.isSourceSettled = isOtherSettled
       let isOperator = event.flags.contains(.hasClosure)
       let executor = event.payload ?? PermanentExecutor(rawValue: event.object)?.payload
       records[number]?.setExecutor(executor)
@@ -120,7 +124,7 @@ extension Log {
       if isOperator, records[number]?.result == nil { records[number]?.kind = .handler }
       threads[key]?.lastObserver = isOperator ? nil : (number, event.otherPromise)
     case .handlerStarted:
-      guard let number = numbers[event.promise] else { return }
+      guard let number = number(event.promise) else { return }
       threads[key]?.running.append(number)
       // A handler that adopted a promise starts again to copy its result.
       if records[number]?.run == nil {
@@ -128,28 +132,30 @@ extension Log {
           moment, callsClosure: event.flags.contains(.hasClosure))
       }
     case .handlerReturned:
-      guard let number = numbers[event.promise],
+      guard let number = number(event.promise),
         let index = thread.running.lastIndex(of: number)
       else { return }
       threads[key]?.running.removeLast(thread.running.count - index)
-      records[number]?.endRun(time)
+      records[number]?.run?.end(at: moment.time)
       // By now, a promise has settled or adopted another one; an observer does neither.
-      if let record = records[number], record.isPending, record.adopted == nil { end(number, time) }
-    case .waits:
-      guard let number = numbers[event.promise] else { return }
-      attach(number, to: event.otherPromise, isOtherSettled, moment)
+      if records[number]?.adopted == nil { end(number, moment) }
     case .adopted:
-      guard let number = numbers[event.promise] else { return }
-      adopt(event.otherPromise, isOtherSettled, by: number, moment)
+      guard let number = number(event.promise),
+        let inner = find(event.otherPromise, isSettled: isOtherSettled, moment), inner != number
+      else { return }
+      records[number]?.adopted = inner
+      records[inner]?.adopter = number
     case .settled:
-      guard let number = numbers[event.promise] else { return }
+      guard let number = number(event.promise) else { return }
       let failure = event.payload?.rejection.map { failureNumber(of: $0) }
-      settle(number, Settlement(moment: moment, callStack: callStack, rejection: failure))
+      settle(
+        number,
+        Ending(moment: moment, callStack: callStack, rejection: failure, isSettlement: true))
       if let failure, failures[failure]?.records == 0 { discard(failure) }
     case .withdrawn:
-      if let number = numbers[event.promise] { end(number, time) }
+      if let number = number(event.promise) { end(number, moment) }
     case .cancellationRequested:
-      guard let number = numbers[event.promise] else { return }
+      guard let number = number(event.promise) else { return }
       if cancellations[number] == nil { cancellations[number] = moment }
     case .waitStarted:
       // The observer that the wait has attached. Zero if it isn't in the record; the wait counts,
@@ -162,20 +168,20 @@ extension Log {
       records[number]?.run = Record.Run(moment, callsClosure: false)
     case .waitEnded:
       guard let number = threads[key]?.waits.popLast() else { return }
-      records[number]?.endRun(time)
-      end(number, time)
+      records[number]?.run?.end(at: moment.time)
+      end(number, moment)
     case .released:
-      release(event.promise, time)
+      release(event.promise, moment)
     case .named:
-      let number = numbers[event.promise] ?? add(event.promise, .unknown, moment)
+      let number = number(event.promise) ?? add(event.promise, .unknown, moment)
       if case .name(let name) = event.payload?.content { names[number] = name }
-    case .scope, .clock: break
+    case .scope: break
     }
   }
 
   /// The promises that were created during the recording and are still in memory.
   var living: [Record] {
-    numbers.values.compactMap { records[$0] }.filter(\.isOwnPromise)
+    numbers.values.compactMap { records[Int($0)] }.filter(\.isOwnPromise)
   }
 
   private mutating func add(
@@ -183,7 +189,7 @@ extension Log {
   ) -> Int {
     let number = takeNumber()
     records.insert(Record(number: number, id: id, kind: kind, made: moment))
-    numbers[id] = number
+    numbers[id] = UInt32(number)
     return number
   }
 
@@ -218,43 +224,8 @@ extension Log {
   private mutating func find(
     _ id: PromiseDiagnostics.PromiseID, isSettled: Bool, _ moment: Moment
   ) -> Int? {
-    if let number = numbers[id] { return number }
+    if let number = number(id) { return number }
     return isSettled ? nil : add(id, .unknown, moment)
-  }
-
-  private mutating func attach(
-    _ number: Int, to source: PromiseDiagnostics.PromiseID, _ isSettled: Bool, _ moment: Moment
-  ) {
-    if let inner = records[number]?.adopted {
-      // It observes the promise that its handler returned, so the two aren't linked.
-      if records[inner]?.linkedTo == number { records[inner]?.linkedTo = nil }
-      return
-    }
-    let source = find(source, isSettled: isSettled, moment)
-    if let source { recognizePromise(source) }
-    records[number]?.source = source
-    records[number]?.isSourceSettled = isSettled
-  }
-
-  private mutating func adopt(
-    _ inner: PromiseDiagnostics.PromiseID, _ isSettled: Bool, by number: Int, _ moment: Moment
-  ) {
-    guard let inner = find(inner, isSettled: isSettled, moment), inner != number else { return }
-    records[number]?.adopted = inner
-    if !isSettled, records[inner]?.linkedTo == nil, !contains(inner, above: number) {
-      records[inner]?.linkedTo = number
-    }
-  }
-
-  /// Returns whether `number` is already linked to `inner`, directly or indirectly, so that linking
-  /// `inner` to it would create a cycle.
-  private func contains(_ inner: Int, above number: Int) -> Bool {
-    var next: Int? = number
-    while let outer = next {
-      if outer == inner { return true }
-      next = records[outer]?.linkedTo
-    }
-    return false
   }
 
   /// Changes an observer's record to that of a promise, because it was observed or settled.
@@ -264,55 +235,51 @@ extension Log {
     }
   }
 
-  private mutating func settle(_ number: Int, _ settlement: Settlement) {
+  private mutating func settle(_ number: Int, _ settlement: Ending) {
     recognizePromise(number)
-    var outer = number
-    while true {
-      if records[outer]?.settlement == nil {
-        records[outer]?.settlement = settlement
-        if let failure = settlement.rejection {
-          failures[failure]?.records += 1
-          failures[failure]?.living += 1
-        }
-        end(outer, settlement.moment.time)
-      }
-      // The promises linked to it have settled with it.
-      guard let inner = records[outer]?.adopted, records[inner]?.linkedTo == outer else { return }
-      outer = inner
+    guard let record = records[number], record.settlement == nil else { return }
+    noteEnd(number)
+    records[number]?.ending = settlement
+    if let failure = settlement.rejection {
+      failures[failure]?.records += 1
+      failures[failure]?.living += 1
     }
   }
 
-  private mutating func release(_ id: PromiseDiagnostics.PromiseID, _ time: Int64) {
-    guard let number = numbers.removeValue(forKey: id) else { return }
-    if let record = records[number], record.settlement == nil, let outer = record.linkedTo,
-      records[outer]?.adopted == number
+  private mutating func release(_ id: PromiseDiagnostics.PromiseID, _ moment: Moment) {
+    guard let number = numbers.removeValue(forKey: id).map(Int.init) else { return }
+    if let record = records[number], record.isPending, let inner = record.adopted,
+      let outer = record.adopter, records[outer]?.adopted == number,
+      records[outer]?.isPending == true
     {
-      // It was inside a chain of linked promises; links its neighbors to each other.
-      records[outer]?.adopted = record.adopted
-      if let inner = record.adopted, records[inner]?.linkedTo == number {
-        records[inner]?.linkedTo = outer
-      }
+      // It was in the middle of a row of adoptions; now its neighbors wait for each other.
+      records[outer]?.adopted = inner
+      records[inner]?.adopter = outer
     }
-    end(number, time)
+    end(number, moment)
     noteRelease(of: records[number])
   }
 }
 
 // MARK: - Discarding records
 
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Log {
-  private mutating func end(_ number: Int, _ time: Int64) {
-    guard let record = records[number], record.ended == nil else { return }
-    records[number]?.ended = time
-    if limit != nil { ended.append(number) }
+  private mutating func end(_ number: Int, _ moment: Moment) {
+    guard records[number]?.isPending == true else { return }
+    noteEnd(number)
+    records[number]?.ending = Ending(moment: moment, rejection: nil)
+  }
+
+  /// Notes that a record can be discarded from now on, unless it has ended before.
+  private mutating func noteEnd(_ number: Int) {
+    if limit != nil, records[number]?.isPending == true { ended.append(UInt32(number)) }
   }
 
   private mutating func forgetBeyondLimit() {
     guard let limit else { return }
     while records.count > limit {
       if nextEnded < ended.count {
-        forget(ended[nextEnded])
+        forget(Int(ended[nextEnded]))
         nextEnded += 1
         // Removing half of the array at a time costs O(1) for each promise.
         if nextEnded > 64, nextEnded > ended.count / 2 {
@@ -330,7 +297,7 @@ extension Log {
     guard let record = records.remove(number) else { return }
     names[number] = nil
     cancellations[number] = nil
-    if numbers[record.id] == number {
+    if self.number(record.id) == number {
       numbers[record.id] = nil
       noteRelease(of: record)
     }

@@ -1,8 +1,6 @@
 /// Determines from the mangled name of a function where it was declared.
 enum MangledName {
-  private static let libraryModules: Set = [
-    "Pledge", "PledgeFoundation", "PledgeTesting", "PledgeDiagnostics",
-  ]
+  private static let libraryModules = SourceLocation.libraryModules
 
   /// The operators for specializations: copies of functions in which the optimizer can have inlined
   /// closures of their callers.

@@ -17,32 +17,25 @@ struct Compact: Sendable {
 struct Moment: Sendable {
   /// The time in nanoseconds.
   let time: Int64
-  private let threadNumber: UInt32
-  /// The number of the promise whose handler was running there.
-  @Compact private(set) var inside: Int?
-
   /// The number of the thread.
-  var thread: Int { Int(threadNumber) }
-
-  init(time: Int64, thread: Int, inside: Int?) {
-    self.time = time
-    threadNumber = UInt32(truncatingIfNeeded: thread)
-    self.inside = inside
-  }
+  let thread: UInt32
+  /// The number of the promise whose handler was running there.
+  @Compact var inside: Int?
 }
 
-/// How and where a promise settled.
-struct Settlement: Sendable {
+/// How and where a promise settled, or otherwise when nothing else could happen to it.
+struct Ending: Sendable {
   let moment: Moment
-  /// The key of its call stack.
-  let callStack: UInt64
+  /// The number of its call stack.
+  var callStack: UInt32 = 0
   /// The number of the rejection in the log; nil if it was fulfilled.
   @Compact var rejection: Int?
+  var isSettlement = false
 }
 
 /// The recorded data of a promise, or of an observer that isn't a promise.
 ///
-/// A trace keeps as many as its limit, so it has about 140 bytes. What few promises have is in the
+/// A trace keeps as many as its limit, so it has only 128 bytes. What few promises have is in the
 /// log.
 struct Record: Sendable {
   enum Kind: Sendable {
@@ -63,32 +56,36 @@ struct Record: Sendable {
   /// The execution of the handler, or the wait.
   struct Run: Sendable {
     let start: Int64
-    private let threadNumber: UInt32
+    /// When it ended; `Int64.max` while it runs.
+    private var endTime = Int64.max
+    let thread: UInt32
     /// Whether the user's closure was called; it isn't if it doesn't handle this kind of result.
     let callsClosure: Bool
-    var isRunning = true
-
-    var thread: Int { Int(threadNumber) }
 
     init(_ moment: Moment, callsClosure: Bool) {
       start = moment.time
-      threadNumber = UInt32(truncatingIfNeeded: moment.thread)
+      thread = moment.thread
       self.callsClosure = callsClosure
     }
+
+    var isRunning: Bool { endTime == .max }
+    var end: Int64? { isRunning ? nil : endTime }
+    mutating func end(at time: Int64) { endTime = min(endTime, time) }
   }
 
+  // In an order that leaves no gaps.
   let id: PromiseDiagnostics.PromiseID
   let made: Moment
   var origin: PromiseDiagnostics.SourceLocation?
-  /// The key of the call stack that created it.
-  var callStack: UInt64 = 0
   private var executorPayload: Payload?
-
-  var settlement: Settlement?
-  private var endTime: Int64 = 0
-  private var runEndTime: Int64 = 0
+  /// How it ended; nil while it's pending.
+  var ending: Ending?
+  var kind: Kind
+  /// Whether the source had settled when it was attached.
+  var isSourceSettled = false
+  /// The number of the call stack that created it.
+  var callStack: UInt32 = 0
   var run: Run?
-
   private let shortNumber: UInt32
   /// The promise to which it was attached; nil if there is none, or if it's settled and unknown.
   @Compact var source: Int?
@@ -96,13 +93,8 @@ struct Record: Sendable {
   @Compact var result: Int?
   /// The promise that the handler returned.
   @Compact var adopted: Int?
-  /// The promise whose handler returned this one, and with which it settles.
-  @Compact var linkedTo: Int?
-
-  var kind: Kind
-  /// Whether the source had settled when it was attached.
-  var isSourceSettled = false
-  private var hasEnded = false
+  /// The promise whose handler returned this one; the last one if there are several.
+  @Compact var adopter: Int?
 
   init(number: Int, id: PromiseDiagnostics.PromiseID, kind: Kind, made: Moment) {
     shortNumber = UInt32(truncatingIfNeeded: number)
@@ -120,22 +112,12 @@ struct Record: Sendable {
 
   mutating func setExecutor(_ payload: Payload?) { executorPayload = payload }
 
-  /// When it settled, or when nothing else could happen to it.
-  var ended: Int64? {
-    get { hasEnded ? endTime : nil }
-    set { (hasEnded, endTime) = (newValue != nil, newValue ?? 0) }
-  }
-
-  /// When the run ended; nil if there was none, or if it hasn't ended.
-  var runEnd: Int64? { run?.isRunning == false ? runEndTime : nil }
-
-  mutating func endRun(_ time: Int64) {
-    guard run?.isRunning == true else { return }
-    run?.isRunning = false
-    runEndTime = time
-  }
-
-  var isPending: Bool { settlement == nil && !hasEnded }
+  /// How it settled; nil if it hasn't.
+  var settlement: Ending? { ending.flatMap { $0.isSettlement ? $0 : nil } }
+  var isPending: Bool { ending == nil }
+  var endTime: Int64 { ending?.moment.time ?? 0 }
+  /// Whether it's the observer of an input of another promise, such as that of a combinator.
+  var isInput: Bool { kind == .observer && result != nil }
   /// Whether it's a promise that was created during the recording.
   var isOwnPromise: Bool { kind == .resolver || kind == .combinator || kind == .handler }
   /// Whether the user's closure was called.
@@ -152,6 +134,8 @@ struct RecordTable: Sendable {
 
   /// All records, in no particular order.
   var values: FlattenSequence<[[Record]]> { blocks.joined() }
+  /// The numbers of all records, in ascending order.
+  var numbers: [UInt32] { positions.keys.sorted() }
   var count: Int { positions.count }
 
   subscript(number: Int) -> Record? {

@@ -6,13 +6,11 @@
 /// times: when a report needs them, or when the buffers contain more promises than the trace of the
 /// process keeps. In the second case, the promises that have since been released are skipped,
 /// which is most of them, because applying an event takes much longer than recording it.
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 enum Recorder {
   /// What the traces need, which each event reads without a lock.
   struct Settings: AtomicValue {
     var capturesPlaces = false
     var hasScopes = false
-    var hasClocks = false
     var isRecording = false
     /// The number of roots of which one is in the sample; 1 if there is no sample.
     var sampling: UInt32 = 1
@@ -22,13 +20,12 @@ enum Recorder {
     init(word: UInt64) {
       capturesPlaces = word & 1 != 0
       hasScopes = word & 2 != 0
-      hasClocks = word & 4 != 0
-      isRecording = word & 8 != 0
+      isRecording = word & 4 != 0
       sampling = UInt32(word >> 32)
     }
 
     var word: UInt64 {
-      (capturesPlaces ? 1 : 0) | (hasScopes ? 2 : 0) | (hasClocks ? 4 : 0) | (isRecording ? 8 : 0)
+      (capturesPlaces ? 1 : 0) | (hasScopes ? 2 : 0) | (isRecording ? 4 : 0)
         | UInt64(sampling) << 32
     }
   }
@@ -48,10 +45,6 @@ enum Recorder {
     var shortLived = ShortLivedPromises()
     /// The events that are being applied.
     var entries: [Entry] = []
-
-    var traces: [Trace] {
-      routes.traces.values.flatMap(\.self) + [ofProcess].compactMap(\.self)
-    }
   }
 
   private static let state = Mutex(State())
@@ -70,7 +63,6 @@ enum Recorder {
 
 // MARK: - Traces
 
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Recorder {
   static var ofProcess: Trace? { settings.isRecording ? state.withLock { $0.ofProcess } : nil }
 
@@ -107,7 +99,6 @@ extension Recorder {
       settings.hasScopes = !state.routes.traces.isEmpty
       settings.capturesPlaces =
         state.ofProcess?.capturesPlaces == true || state.routes.placeCount > 0
-      settings.hasClocks = state.ofProcess?.clock != nil || state.routes.clockCount > 0
       settings.sampling = state.ofProcess?.sampling ?? 1
       if settings.sampling > 1 { Sample.shared.removeAll() }
       settingsWord.store(settings, ordering: .relaxed)
@@ -141,27 +132,13 @@ extension Recorder {
     let name = Payload(.name(name())).retained
     EventBuffer.current._withUnsafeGuaranteedRef { buffer in
       if settings.hasScopes { buffer.recordScope() }
-      if settings.hasClocks { buffer.recordClocks() }
       buffer.append(Event(.named, promise, at: now, object: name))
-    }
-  }
-
-  /// Records the times of the traces that have a clock of their own, if they have changed.
-  static func recordClocks(in buffer: EventBuffer) {
-    for trace in state.withLock({ $0.traces }) {
-      trace.advanceClock { time in
-        buffer.append(
-          Event(
-            .clock, PromiseDiagnostics.PromiseID(rawValue: 0), at: now, other: UInt(trace.number),
-            object: Payload(.time(time)).retained))
-      }
     }
   }
 }
 
 // MARK: - Buffers
 
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Recorder {
   static func addBuffer(isMain: Bool) -> EventBuffer {
     state.withLock { state in
@@ -221,9 +198,12 @@ extension Recorder {
   }
 
   private static func consume(_ state: inout State) -> [AnyObject] {
+    // One chunk after the other, because the events of all would need as much memory as the records.
+    let ends = state.full.map(\.end) + [now]
     state.full = []
     state.promises = 0
-    return apply(&state, upTo: now, skipsShortLived: false)
+    defer { state.entries = [] }
+    return ends.flatMap { apply(&state, upTo: $0, skipsShortLived: false) }
   }
 
   /// Applies the events up to `end`, which isn't later than now.
@@ -234,7 +214,7 @@ extension Recorder {
   private static func apply(
     _ state: inout State, upTo end: Int64, skipsShortLived: Bool
   ) -> [AnyObject] {
-    // Moved out and back, so that its memory is kept, except by a report.
+    // Moved out and back, so that its memory is kept.
     var entries = exchange(&state.entries, with: [])
     entries.removeAll(keepingCapacity: true)
     var threads = 0
@@ -250,13 +230,13 @@ extension Recorder {
       for entry in entries { garbage += state.routes.apply(entry) as [AnyObject] }
     }
     for entry in entries { if let payload = entry.event.takePayload() { garbage.append(payload) } }
-    if skipsShortLived { state.entries = entries } else { state.spare = [] }
+    state.entries = entries
+    if !skipsShortLived { state.spare = [] }
     return garbage
   }
 }
 
 /// An event with the thread on which it happened.
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct Entry {
   let event: Event
   /// The number of the thread's buffer.
@@ -270,7 +250,6 @@ struct Entry {
   var isOtherSkipped = false
 }
 
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension EventBuffer {
   /// Moves the events up to `end` to `entries`, and the chunks that are empty then to `spare`.
   ///
@@ -288,6 +267,7 @@ extension EventBuffer {
           Entry(event: event, thread: Int32(number), isMain: isMain, scope: scope))
         chunk.consumed += 1
       }
+      if chunk.consumed < Chunk.capacity { break }
     }
     // The last chunk is the thread's.
     let done = chunks.dropLast().prefix { $0.consumed == Chunk.capacity }.count
@@ -297,12 +277,10 @@ extension EventBuffer {
   }
 }
 
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension EventBuffer.Chunk {
   fileprivate var lastTime: Int64 { events[Self.capacity - 1].time }
 }
 
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Event {
   /// Whether the promise, or the observer, is new.
   var createsPromise: Bool {

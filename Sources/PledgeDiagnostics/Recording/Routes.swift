@@ -4,7 +4,6 @@ import Pledge
 ///
 /// An event concerns the trace in whose task it happens, and those that record its promise, the
 /// promise to which a handler is attached, or a handler that runs on the thread.
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct Routes {
   /// The traces that are recording, by their numbers, each in an array of its own.
   private(set) var traces: [UInt32: [Trace]] = [:]
@@ -18,21 +17,18 @@ struct Routes {
   /// decides: while a rejection exists, the promises that it rejects are newer than those of earlier
   /// rejections with the same identifier.
   private var claims: [UInt: UInt32] = [:]
-
-  /// The numbers of traces that capture places, and that have a clock of their own.
-  private(set) var (placeCount, clockCount) = (0, 0)
+  /// The number of traces that capture places.
+  private(set) var placeCount = 0
 
   mutating func add(_ trace: Trace) {
     traces[trace.number] = [trace]
     if trace.capturesPlaces { placeCount += 1 }
-    if trace.clock != nil { clockCount += 1 }
   }
 
   mutating func remove(_ trace: Trace) {
     guard traces.removeValue(forKey: trace.number) != nil else { return }
     if traces.isEmpty { return self = Routes() }
     if trace.capturesPlaces { placeCount -= 1 }
-    if trace.clock != nil { clockCount -= 1 }
     for promise in trace.promises { owners[promise]?.removeAll { $0 === trace } }
     for thread in running.keys {
       for index in running[thread]?.indices ?? 0..<0 {
@@ -47,7 +43,6 @@ struct Routes {
   mutating func apply(_ entry: Entry) -> [Payload] {
     let event = entry.event
     if event.kind == .scope { return [] }
-    if event.kind == .clock { return traces[UInt32(event.other)]?[0].apply([entry]) ?? [] }
     var concerned = union(traces[entry.scope] ?? [], owners[event.promise] ?? [])
     concerned = union(concerned, running[entry.thread]?.last?.traces ?? [])
     if event.kind == .attached || event.kind == .observes {
@@ -65,7 +60,7 @@ struct Routes {
       let index = handlers.lastIndex { $0.promise == event.promise }
       running[entry.thread]?.removeLast(handlers.count - (index ?? handlers.count))
     case .released: owners[event.promise] = nil
-    case .created, .named, .observes, .attached, .waits, .adopted:
+    case .created, .named, .observes, .attached, .adopted:
       if event.kind == .created { owners[event.promise] = nil }
       note(concerned, own: event.promise)
       if event.kind != .created, event.kind != .named { note(concerned, own: event.otherPromise) }

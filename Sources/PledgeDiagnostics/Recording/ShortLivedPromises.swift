@@ -4,7 +4,6 @@ import Pledge
 ///
 /// Most promises live for a short time, so that this saves most of the work of applying old events.
 /// The tables are kept, so that it allocates no memory.
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct ShortLivedPromises {
   /// A promise that is released in the series, in a hash table with open addressing.
   private struct Slot {
@@ -40,7 +39,7 @@ struct ShortLivedPromises {
         if event.kind == .released { slots[slot].isSkipped = false }
       }
       switch event.kind {
-      case .attached, .waits, .adopted, .observes:
+      case .attached, .adopted, .observes:
         entries[index].isOtherSkipped = slots[self.slot(event.other)].isSkipped
       default: break
       }

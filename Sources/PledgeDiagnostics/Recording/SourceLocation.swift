@@ -1,6 +1,5 @@
 import Pledge
 
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Trace {
   /// A line of source code.
   public struct SourceLocation: Sendable, Hashable, CustomStringConvertible {
@@ -38,7 +37,7 @@ extension Trace {
     private static let dropIns = ["PromiseKit", "PMKFoundation", "Promises"]
 
     private static let modules = libraryModules + dropIns
-    private static let libraryModules = [
+    static let libraryModules = [
       "Pledge", "PledgeFoundation", "PledgeTesting", "PledgeDiagnostics",
     ]
 
@@ -66,5 +65,4 @@ extension Trace {
 }
 
 /// A short name for internal use; if public, it would conflict with Swift Testing's type.
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 typealias SourceLocation = Trace.SourceLocation

@@ -1,24 +1,19 @@
 import Pledge
 
 /// Follows errors through the promises of a snapshot.
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct ErrorTracer {
-  typealias Event = ErrorPath.Step.Event
-
-  private let snapshot: Snapshot
+  let snapshot: Snapshot
   /// The records attached to a promise, and the promise that adopted it, by its number.
   private var consumers: [Int: [Int]] = [:]
   /// The observers through which a promise observes its inputs, by its number.
   private var inputs: [Int: [Int]] = [:]
 
-  /// Creates a tracer; nil if the snapshot is empty.
-  init?(_ snapshot: Snapshot) {
-    guard !snapshot.ordered.isEmpty else { return nil }
+  init(_ snapshot: Snapshot) {
     self.snapshot = snapshot
     for record in snapshot.ordered {
       if let source = record.source { consumers[source, default: []].append(record.number) }
       if let inner = record.adopted { consumers[inner, default: []].append(record.number) }
-      if record.kind == .observer, let result = record.result {
+      if record.isInput, let result = record.result {
         inputs[result, default: []].append(record.number)
       }
     }
@@ -45,17 +40,20 @@ struct ErrorTracer {
     var seen: Set<Int> = [start.number]
     while let origin = origin(of: start), seen.insert(origin.number).inserted { start = origin }
 
-    var steps: [ErrorPath.Step] = []
+    var steps: [Trace.Line] = []
     var visited: Set<Int> = []
     var rest = [(number: start.number, from: Int?.none, depth: 0)]
     while let (number, from, depth) = rest.popLast() {
       guard let record = self.record(number), visited.insert(number).inserted else { continue }
-      let event = from.map { self.event(at: record, from: $0, rejection) } ?? beginning(of: record)
-      steps.append(step(record, event, depth))
+      let words = from.map { self.words(for: record, from: $0, rejection) } ?? beginning(of: record)
+      steps.append(snapshot.line(record, words, depth: depth))
       guard record.settlement?.rejection == rejection else { continue }
       let next = next(after: number)
       if next.isEmpty {
-        if !(error is CancellationError) { steps.append(step(record, .unhandled, depth)) }
+        if !(error is CancellationError) {
+          let words = "no consumer of #\(number) was recorded"
+          steps.append(snapshot.line(record, description: words, depth: depth))
+        }
         continue
       }
       for consumer in next.reversed() {
@@ -70,8 +68,7 @@ struct ErrorTracer {
   private func next(after number: Int) -> [Int] {
     (consumers[number] ?? []).compactMap { consumer in
       guard let record = record(consumer) else { return nil }
-      if record.kind == .observer, let result = record.result { return result }
-      return consumer
+      return record.isInput ? record.result : consumer
     }
   }
 
@@ -80,80 +77,56 @@ struct ErrorTracer {
       guard let error = snapshot.error(of: record) else { return false }
       return !(error is CancellationError) && next(after: record.number).isEmpty
     }
-    return left.max { ($0.ended ?? 0, $0.number) < ($1.ended ?? 0, $1.number) }
+    return left.max { ($0.endTime, $0.number) < ($1.endTime, $1.number) }
       .flatMap { path(through: $0) }
   }
 }
 
-// MARK: - Steps
+// MARK: - Words
 
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension ErrorTracer {
-  private func beginning(of record: Record) -> Event {
+  /// Returns how the error reached its first promise.
+  private func beginning(of record: Record) -> String {
     let error = snapshot.error(of: record)
     if error is CancellationError, snapshot.log.cancellations[record.number] != nil {
-      return .cancelled
+      return ": cancelled"
     }
     switch record.kind {
-    case .resolver: return .rejected
-    case .handler where record.calledClosure && record.adopted == nil: return .thrown
-    case .combinator where error is AggregateError: return .thrown
-    default: return error is CancellationError ? .cancelled : .appeared
+    case .resolver:
+      let location = record.settlement.flatMap { snapshot.location(of: $0.callStack) }
+      let handler = record.settlement?.moment.inside
+      return ": rejected" + (location.map { " at \($0)" } ?? "")
+        + (handler.map { ", in the handler of #\($0)" } ?? "")
+    case .handler where record.calledClosure && record.adopted == nil,
+      .combinator where error is AggregateError:
+      return ": thrown by its handler\(threadName(of: record))"
+    default:
+      return error is CancellationError ? ": cancelled" : ": rejected at an unknown location"
     }
   }
 
-  private func event(
-    at record: Record, from source: Int, _ rejection: Int
-  ) -> Event {
-    if record.kind == .wait || record.kind == .observer { return .delivered }
+  /// Returns what happened to the error at a promise that received it from `source`.
+  private func words(for record: Record, from source: Int, _ rejection: Int) -> String {
+    let thread = threadName(of: record)
+    switch record.kind {
+    case .wait: return ": delivered to \(snapshot.threadName(record.made.thread))"
+    case .observer: return ": delivered to a task"
+    default: break
+    }
     guard let settlement = record.settlement else {
-      return record.ended == nil ? .pending : .delivered
+      return record.isPending ? ": pending" : ": delivered to an observer\(thread)"
     }
-    guard let other = settlement.rejection else { return .handled }
+    guard let other = settlement.rejection else { return ": handled by its handler\(thread)" }
     if other != rejection {
-      return .replaced(by: snapshot.error(of: record).map { "\($0)" } ?? "another error")
+      let error = snapshot.error(of: record).map { "\($0)" } ?? "another error"
+      return ": handled\(thread), and replaced by \(error)"
     }
-    if record.adopted == source { return .adopted }
-    if record.source != source { return .combined }
-    return !record.calledClosure ? .passed : .seen
+    if record.adopted == source { return ": rejected like the promise that its handler returned" }
+    if record.source != source { return ": rejected like its input" }
+    return record.calledClosure ? ": seen by its handler\(thread), and passed on" : ": passed on"
   }
 
-  private func step(_ record: Record, _ event: Event, _ depth: Int) -> ErrorPath.Step {
-    let isEnd = event == .unhandled
-    let time = isEnd ? record.ended : record.settlement?.moment.time
-    return ErrorPath.Step(
-      number: record.number, promise: record.id, operation: snapshot.operation(of: record),
-      name: snapshot.log.names[record.number], location: snapshot.location(of: record),
-      event: event, depth: depth, time: time.map { .nanoseconds($0) },
-      description: isEnd
-        ? "no consumer of #\(record.number) was recorded"
-        : snapshot.title(of: record) + words(for: event, record))
-  }
-
-  private func words(for event: Event, _ record: Record) -> String {
-    let thread = record.run.map { " on \(snapshot.threadName($0.thread))" } ?? ""
-    switch event {
-    case .rejected:
-      let settlement = record.settlement
-      let location =
-        settlement.flatMap { snapshot.location(of: $0.callStack) }.map { " at \($0)" } ?? ""
-      let handler = settlement?.moment.inside.map { ", in the handler of #\($0)" } ?? ""
-      return ": rejected\(location)\(handler)"
-    case .thrown: return ": thrown by its handler\(thread)"
-    case .cancelled: return ": cancelled"
-    case .appeared: return ": rejected at an unknown location"
-    case .passed: return ": passed on"
-    case .seen: return ": seen by its handler\(thread), and passed on"
-    case .adopted: return ": rejected like the promise that its handler returned"
-    case .combined: return ": rejected like its input"
-    case .handled: return ": handled by its handler\(thread)"
-    case .replaced(let error): return ": handled\(thread), and replaced by \(error)"
-    case .pending: return ": pending"
-    case .delivered where record.kind == .wait:
-      return ": delivered to \(snapshot.threadName(record.made.thread))"
-    case .delivered where record.kind == .observer: return ": delivered to a task"
-    case .delivered: return ": delivered to an observer\(thread)"
-    case .unhandled: return ": unhandled"
-    }
+  private func threadName(of record: Record) -> String {
+    record.run.map { " on \(snapshot.threadName($0.thread))" } ?? ""
   }
 }

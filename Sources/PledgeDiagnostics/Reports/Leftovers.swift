@@ -1,7 +1,6 @@
 import Pledge
 
 /// The promises of a piece of code that are pending or still in memory, and its unhandled errors.
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 package struct Leftovers: Sendable {
   /// The number of pending promises, and of tasks and threads that wait for one.
   package let pending: Int
@@ -13,7 +12,6 @@ package struct Leftovers: Sendable {
   package let unhandled: [PromiseDiagnostics.UnhandledRejection]
 }
 
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Trace {
   /// Returns the promises and unhandled errors that the recorded code has left behind so far.
   ///
@@ -43,10 +41,9 @@ extension Trace {
   }
 }
 
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Record {
   /// Whether it is pending and was created by the recorded code.
   fileprivate var isOwnWait: Bool {
-    isPending && kind != .unknown && !(kind == .observer && result != nil)
+    isPending && kind != .unknown && !isInput
   }
 }

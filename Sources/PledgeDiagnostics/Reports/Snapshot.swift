@@ -1,22 +1,25 @@
 import Pledge
 
 /// An immutable copy of a trace's log, from which reports are produced.
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct Snapshot {
   let log: Log
   /// The time in nanoseconds.
   let now: Int64
-  /// The records in the order of their numbers.
-  let ordered: [Record]
+  private let numbers: [UInt32]
   private let locations = LocationFinder.shared
 
   init(log: Log, now: Int64) {
     self.log = log
     self.now = now
-    ordered = log.records.values.sorted { $0.number < $1.number }
+    numbers = log.records.numbers
   }
 
   var records: RecordTable { log.records }
+
+  /// The records in the order of their numbers.
+  var ordered: some BidirectionalCollection<Record> {
+    numbers.lazy.compactMap { log.records[Int($0)] }
+  }
 
   /// Returns the error with which a promise was rejected.
   func error(of record: Record) -> (any Error)? {
@@ -24,7 +27,7 @@ struct Snapshot {
   }
 
   /// Returns the source location of a call stack: its first function outside the library.
-  func location(of callStack: UInt64) -> SourceLocation? { locations.location(of: callStack) }
+  func location(of callStack: UInt32) -> SourceLocation? { locations.location(of: callStack) }
 
   /// Returns the source location at which a promise was created.
   func location(of record: Record) -> SourceLocation? {
@@ -64,11 +67,8 @@ struct Snapshot {
     "#\(record.number) \(label(of: record))" + (location(of: record).map { " at \($0)" } ?? "")
   }
 
-  /// Returns whether a limiter created it, so that it waits for its turn or for its operation.
-  func isLimited(_ record: Record) -> Bool { record.origin?.fileID == "Pledge/Limiter.swift" }
-
   /// Returns the name of a thread.
-  func threadName(_ number: Int) -> String {
+  func threadName(_ number: UInt32) -> String {
     log.threads.values.contains { $0.number == number && $0.isMain }
       ? "the main thread" : "thread \(number)"
   }
@@ -77,7 +77,6 @@ struct Snapshot {
 // MARK: - What waits for what
 
 /// Why one promise waits for another one.
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 enum Dependency: Sendable, Hashable {
   /// An operator was called on it.
   case source
@@ -93,46 +92,52 @@ enum Dependency: Sendable, Hashable {
   case executor(isCertain: Bool)
 }
 
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct Edge: Sendable {
   let target: Int
   let reason: Dependency
 }
 
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-extension Snapshot {
-  /// Returns the promises for which each pending promise waits; one that waits for none has no
-  /// entry.
-  func dependencies() -> [Int: [Edge]] {
-    var edges: [Int: [Edge]] = [:]
-    func add(_ number: Int, _ target: Int, _ reason: Dependency) {
-      guard records[number]?.isPending == true, records[target]?.isPending == true else { return }
-      edges[number, default: []].append(Edge(target: target, reason: reason))
+/// The promises for which each pending promise waits.
+struct Dependencies {
+  private let snapshot: Snapshot
+  /// Those that don't follow from the promise's own record.
+  private var others: [Int: [Edge]] = [:]
+
+  init(_ snapshot: Snapshot) {
+    self.snapshot = snapshot
+    for record in snapshot.ordered where record.isPending && record.adopted == nil {
+      guard let source = record.source, let result = record.result else { continue }
+      if record.isInput { add(result, source, .input) }
+      if record.kind == .wait { add(result, record.number, .blocking) }
     }
-    for record in ordered where record.isPending {
-      if let inner = record.adopted {
-        add(record.number, inner, .adoption)
-      } else if let source = record.source {
-        if record.kind == .observer, let result = record.result {
-          add(result, source, .input)
-        } else {
-          add(record.number, source, .source)
-        }
-        if record.kind == .wait, let result = record.result {
-          add(result, record.number, .blocking)
-        }
-      }
-    }
-    for thread in log.threads.values {
+    for thread in snapshot.log.threads.values {
       for (outer, inner) in zip(thread.running, thread.running.dropFirst()) {
         add(outer, inner, .nested)
       }
     }
-    return edges
   }
 
-  /// Returns the waits that block the executors of handlers that haven't started.
-  func executorDependencies() -> [Int: [Edge]] {
+  /// Adds a dependency if both promises are pending.
+  mutating func add(_ number: Int, _ target: Int, _ reason: Dependency) {
+    if isPending(number), isPending(target) {
+      others[number, default: []].append(Edge(target: target, reason: reason))
+    }
+  }
+
+  subscript(number: Int) -> [Edge] {
+    guard let record = snapshot.records[number], record.isPending else { return [] }
+    let target = record.adopted ?? (record.isInput ? nil : record.source)
+    guard let target, isPending(target) else { return others[number] ?? [] }
+    let reason = record.adopted == nil ? Dependency.source : .adoption
+    return [Edge(target: target, reason: reason)] + (others[number] ?? [])
+  }
+
+  private func isPending(_ number: Int) -> Bool { snapshot.records[number]?.isPending == true }
+}
+
+extension Snapshot {
+  /// Adds the waits that block the executors of handlers that haven't started.
+  func addExecutors(to dependencies: inout Dependencies) {
     struct Blocked {
       let wait: Int
       let executors: [PromiseDiagnostics.Executor]
@@ -144,8 +149,7 @@ extension Snapshot {
         wait: wait, executors: thread.running.compactMap { records[$0]?.executor },
         isMain: thread.isMain)
     }
-    guard !blocked.isEmpty else { return [:] }
-    var edges: [Int: [Edge]] = [:]
+    guard !blocked.isEmpty else { return }
     for record in ordered where record.isPending && record.kind == .handler {
       guard let executor = record.executor, record.run == nil, executor.isSerial != false else {
         continue
@@ -154,26 +158,22 @@ extension Snapshot {
         let isMain = thread.isMain && executor.name == "main"
         let isSame = executor.id != nil && thread.executors.contains { $0.id == executor.id }
         if isMain || isSame {
-          let reason = Dependency.executor(isCertain: executor.isSerial == true)
-          edges[record.number, default: []].append(Edge(target: thread.wait, reason: reason))
+          let isCertain = executor.isSerial == true
+          dependencies.add(record.number, thread.wait, .executor(isCertain: isCertain))
         }
       }
     }
-    return edges
   }
 }
 
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-extension Duration {
-  /// The duration, rounded and with a unit: `1.25 s`, `300 ms`, `12 µs`.
+extension Int64 {
+  /// Nanoseconds, rounded and with a unit: `1.25 s`, `300 ms`, `12 µs`.
   var brief: String {
-    let (seconds, attoseconds) = components
-    let nanoseconds = Double(seconds) * 1e9 + Double(attoseconds) / 1e9
     let (value, unit) =
-      switch nanoseconds {
-      case 1e9...: (nanoseconds / 1e9, "s")
-      case 1e6...: (nanoseconds / 1e6, "ms")
-      default: (nanoseconds / 1e3, "µs")
+      switch self {
+      case 1_000_000_000...: (Double(self) / 1e9, "s")
+      case 1_000_000...: (Double(self) / 1e6, "ms")
+      default: (Double(self) / 1e3, "µs")
       }
     let rounded = value < 100 ? (value * 100).rounded() / 100 : value.rounded()
     return "\(Int(exactly: rounded).map { "\($0)" } ?? "\(rounded)") \(unit)"

@@ -1,22 +1,10 @@
 import Pledge
 
 /// Promises that wait for each other, so that none of them can ever settle.
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public struct WaitCycle: Sendable, CustomStringConvertible {
-  /// A promise in the cycle, and why it waits for the next one.
-  public struct Step: Sendable {
-    /// The promise's number in the trace.
-    public let number: Int
-    /// The promise, or the observer of a blocked thread.
-    package let promise: PromiseDiagnostics.PromiseID
-    /// Where it was created.
-    public let location: Trace.SourceLocation?
-    /// A description of the step.
-    public let description: String
-  }
-
-  /// The steps; the last one waits for the first.
-  public let steps: [Step]
+  /// The promises, and the threads that block; each waits for the next one, and the last one for
+  /// the first.
+  public let steps: [Trace.Line]
   /// False if it depends on whether a queue is serial or has no spare thread, which can't be
   /// determined.
   public let isCertain: Bool
@@ -28,7 +16,6 @@ public struct WaitCycle: Sendable, CustomStringConvertible {
   }
 }
 
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Trace {
   /// Returns the cycles of promises that wait for each other: through promises that their handlers
   /// returned, threads that block in `wait()`, and executors that such a thread occupies.
@@ -38,22 +25,23 @@ extension Trace {
   /// - Complexity: O(n log n) for n promises in the record.
   public func waitCycles() -> [WaitCycle] {
     let snapshot = snapshot()
-    return snapshot.waitCycles(snapshot.dependencies())
+    return snapshot.waitCycles(Dependencies(snapshot))
   }
 }
 
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Snapshot {
-  func waitCycles(_ dependencies: [Int: [Edge]]) -> [WaitCycle] {
-    let edges = dependencies.merging(executorDependencies()) { $0 + $1 }
+  func waitCycles(_ dependencies: Dependencies) -> [WaitCycle] {
+    var edges = dependencies
+    addExecutors(to: &edges)
     var finished: Set<Int> = []
     var cycles: [WaitCycle] = []
-    for start in edges.keys.sorted() where !finished.contains(start) {
+    for start in ordered.lazy.filter(\.isPending).map(\.number) where !finished.contains(start) {
       // Without recursion, because a chain can be longer than the call stack is deep.
       var path: [(number: Int, next: Int)] = [(start, 0)]
       var position: [Int: Int] = [start: 0]
       while let (number, next) = path.last {
-        guard let targets = edges[number], next < targets.count else {
+        let targets = edges[number]
+        guard next < targets.count else {
           finished.insert(number)
           position[number] = nil
           path.removeLast()
@@ -65,7 +53,7 @@ extension Snapshot {
           cycles.append(
             cycle(
               path[first...].map { step in
-                (step.number, edges[step.number]?[step.next - 1].reason ?? .source)
+                (step.number, edges[step.number][step.next - 1].reason)
               }))
         } else if !finished.contains(target) {
           position[target] = path.count
@@ -77,12 +65,9 @@ extension Snapshot {
   }
 
   private func cycle(_ links: [(number: Int, reason: Dependency)]) -> WaitCycle {
-    let steps = links.enumerated().compactMap { index, link -> WaitCycle.Step? in
+    let steps = links.enumerated().compactMap { index, link -> Trace.Line? in
       let target = links[(index + 1) % links.count].number
-      guard let record = records[link.number] else { return nil }
-      return WaitCycle.Step(
-        number: record.number, promise: record.id, location: location(of: record),
-        description: title(of: record) + words(link.reason, record, target))
+      return records[link.number].map { line($0, words(link.reason, $0, target)) }
     }
     let isCertain = links.allSatisfy { $0.reason != .executor(isCertain: false) }
     return WaitCycle(steps: steps, isCertain: isCertain)

@@ -8,7 +8,7 @@ import Pledge
 // Foundation has `data(from:)`, `upload(for:from:)` and `download(from:)` as asynchronous methods.
 // A method of the same name that returns a promise would differ only in its return type, and a
 // line's context would determine which of the two it calls. The methods of this module therefore
-// have other verbs or labels: `load(_:)`, `upload(_:to:)`, `download(_:to:)`.
+// have other verbs or labels: `load(_:)`, `upload(_:with:)`, `download(_:to:)`.
 //
 // On Linux, a task runs in a session that Pledge creates, with the configuration of the user's
 // session except for the cache; `CompanionSession` has the reasons. The user's delegate handles
@@ -52,7 +52,7 @@ extension URLSession {
     Transfer(request, progress: progress).promise(in: self, fileID: fileID, line: line)
   }
 
-  /// Sends `data` to `url` and loads the response.
+  /// Sends `data` as the body of `request`, whose own body is ignored, and loads the response.
   ///
   /// The request starts inside this call. The promise is rejected with `URLError` if it fails. Any
   /// HTTP status fulfills it.
@@ -62,23 +62,10 @@ extension URLSession {
   ///
   /// - Parameters:
   ///   - data: The body.
-  ///   - url: The destination.
-  ///   - method: The HTTP method.
+  ///   - request: The request, with its method, such as `POST`.
   ///   - progress: Counts the bytes as they are sent. Cancelling it cancels the promise.
   ///   - fileID: The file to name in reports; the default is the caller's.
   ///   - line: The line to name in reports; the default is the caller's.
-  public func upload(
-    _ data: Data, to url: URL, method: String = "POST", progress: Progress? = nil,
-    fileID: StaticString = #fileID, line: UInt = #line
-  ) -> Promise<(data: Data, response: URLResponse)> {
-    var request = URLRequest(url: url)
-    request.httpMethod = method
-    return upload(data, with: request, progress: progress, fileID: fileID, line: line)
-  }
-
-  /// Sends `data` as the body of `request`, whose own body is ignored.
-  ///
-  /// The same as ``upload(_:to:method:progress:fileID:line:)``, for a request.
   public func upload(
     _ data: Data, with request: URLRequest, progress: Progress? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
@@ -87,22 +74,10 @@ extension URLSession {
       .promise(in: self, fileID: fileID, line: line)
   }
 
-  /// Sends the file `file`, which is read as it is sent, to `url` and loads the response.
+  /// Sends the file `file`, which is read as it is sent, as the body of `request`.
   ///
-  /// The same as ``upload(_:to:method:progress:fileID:line:)``, for a file. If it can't be read, the
+  /// The same as ``upload(_:with:progress:fileID:line:)``, for a file. If it can't be read, the
   /// promise is rejected with `URLError`.
-  public func upload(
-    fileAt file: URL, to url: URL, method: String = "POST", progress: Progress? = nil,
-    fileID: StaticString = #fileID, line: UInt = #line
-  ) -> Promise<(data: Data, response: URLResponse)> {
-    var request = URLRequest(url: url)
-    request.httpMethod = method
-    return upload(fileAt: file, with: request, progress: progress, fileID: fileID, line: line)
-  }
-
-  /// Sends the file `file` as the body of `request`, whose own body is ignored.
-  ///
-  /// The same as ``upload(fileAt:to:method:progress:fileID:line:)``, for a request.
   public func upload(
     fileAt file: URL, with request: URLRequest, progress: Progress? = nil,
     fileID: StaticString = #fileID, line: UInt = #line

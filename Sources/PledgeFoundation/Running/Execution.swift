@@ -9,7 +9,7 @@ import Pledge
   final class Execution: @unchecked Sendable {
     private struct State {
       var ending: ProcessOutput.Ending?
-      var job: Int?
+      var pipes: ProcessPipes?
       var killer: Promise<Void>?
     }
 
@@ -17,6 +17,8 @@ import Pledge
     private let acceptsAnyStatus: Bool
     private let resolver: Resolver<ProcessOutput>
     private let state = Mutex(State())
+    /// Signaled when the ending is known.
+    private let isOver = DispatchSemaphore(value: 0)
 
     init(
       _ process: Process, _ acceptsAnyStatus: Bool, _ resolver: Resolver<ProcessOutput>
@@ -35,9 +37,18 @@ import Pledge
         handler?(process)
       }
       do {
-        let job = try LaunchLock.withLock { try makeJob(input: input ?? Data(), input != nil) }
-        let id = PipeHub.shared.add(job)
-        state.withLock { $0.job = id }
+        let pipes = try LaunchLock.withLock {
+          try ProcessPipes(inputBytes: input) { input, output, error in
+            process.standardOutput = output
+            process.standardError = error
+            if let input { process.standardInput = input }
+            try withSignalMaskOfMainThread { try process.run() }
+          }
+        }
+        state.withLock { $0.pipes = pipes }
+        let thread = Thread { self.serve(pipes) }
+        thread.name = "Pledge.Process"
+        thread.start()
       } catch {
         process.terminationHandler = handler
         throw error
@@ -68,23 +79,13 @@ import Pledge
       }
     }
 
-    /// Creates the pipes and launches the process.
-    private func makeJob(input: Data, _ hasInput: Bool) throws -> PipeJob {
-      try PipeHub.shared.start()
-      let outputs = [try ChildPipe(), try ChildPipe()]
-      let inputPipe = hasInput ? try ChildPipe() : nil
-      process.standardOutput = outputs[0].forWriting
-      process.standardError = outputs[1].forWriting
-      if let inputPipe { process.standardInput = inputPipe.forReading }
-      // The process has duplicates; if these stayed open, the pipes would never be closed.
-      defer {
-        for pipe in outputs { try? pipe.forWriting.close() }
-        try? inputPipe?.forReading.close()
-      }
-      try withSignalMaskOfMainThread { try process.run() }
-      return PipeJob(
-        input: inputPipe?.forWriting, inputBytes: input, outputs: outputs.map(\.forReading),
-        hasEnded: { self.hasEnded() }, completion: { self.settle($0) })
+    /// Serves the pipes, and settles the promise when they are closed and the process has ended.
+    private func serve(_ pipes: ProcessPipes) {
+      guard let outputs = pipes.serve(hasEnded: { hasEnded() }) else { return }
+      _ = hasEnded(blocking: true)
+      isOver.wait()
+      // Handlers in place don't run with the signal mask of this thread.
+      Background.run { self.settle(outputs) }
     }
 
     private static func ending(of process: Process) -> ProcessOutput.Ending {
@@ -94,6 +95,7 @@ import Pledge
 
     private func ended(_ ending: ProcessOutput.Ending) {
       let killer = state.withLock { state in
+        if state.ending == nil { isOver.signal() }
         state.ending = state.ending ?? ending
         return state.killer
       }
@@ -104,15 +106,19 @@ import Pledge
     ///
     /// On Linux, Foundation notices the end only when all processes that inherited its socket have
     /// ended, including daemons. This method therefore asks the kernel, without reaping the
-    /// process, which Foundation does later.
-    private func hasEnded() -> Bool {
+    /// process, which Foundation does later. It doesn't block if Foundation has done that.
+    private func hasEnded(blocking: Bool = false) -> Bool {
       if state.withLock({ $0.ending != nil }) { return true }
       #if os(Linux)
         var info = siginfo_t()
         let identifier = id_t(process.processIdentifier)
-        guard waitid(P_PID, identifier, &info, WEXITED | WNOHANG | WNOWAIT) == 0,
-          info.si_signo == SIGCHLD
-        else { return false }
+        let options = WEXITED | WNOWAIT | (blocking ? 0 : WNOHANG)
+        var result: Int32
+        repeat {
+          result = waitid(P_PID, identifier, &info, options)
+        } while result != 0
+          && errno == EINTR
+        guard result == 0, info.si_signo == SIGCHLD else { return false }
         let status = info._sifields._sigchld.si_status
         ended(Int(info.si_code) == Int(CLD_EXITED) ? .exit(status) : .signal(status))
         return true
@@ -136,9 +142,8 @@ import Pledge
     func stop(gracePeriod: TimeSpan?) {
       // Rejects the promise first; otherwise, the end of the process could settle it.
       resolver.reject(CancellationError())
-      let job = state.withLock { $0.job }
       signal(SIGTERM)
-      if let job { PipeHub.shared.remove(job) }
+      state.withLock { $0.pipes }?.stop()
       guard let gracePeriod else { return }
       let killer = Promise<Void>.after(gracePeriod, .continuous)
         .map(on: .immediate) { self.signal(SIGKILL) }

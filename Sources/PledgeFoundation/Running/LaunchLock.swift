@@ -8,7 +8,7 @@ import Pledge
 
     /// The number of descriptors for a launch: Foundation's socket pair, null devices, and the
     /// pipes.
-    private static let descriptorsPerLaunch = 12
+    private static let descriptorsPerLaunch = 14
 
     /// Calls `body`, one call at a time, if there are enough descriptors for a launch.
     ///

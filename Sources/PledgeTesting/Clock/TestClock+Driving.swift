@@ -82,14 +82,6 @@ extension TestClock {
     await wait { $0 == 0 }
   }
 
-  /// Waits until there are at least `count` sleepers or, if `count` is 0, no sleepers.
-  ///
-  /// This is the same as ``sleepers(atLeast:)``, or ``noSleepers()`` for 0. It also returns if the
-  /// calling task is cancelled.
-  public func sleepers(reach count: Int) async {
-    if count > 0 { await sleepers(atLeast: count) } else { await noSleepers() }
-  }
-
   /// Returns a promise with the result of `promise`, and lets no time pass until it has settled.
   ///
   /// Use it for work that the clock can't follow, such as a request to a real server:

@@ -37,7 +37,8 @@ public final class TestClock: Clock, Sendable {
   /// The time and the sleepers.
   private struct State {
     var now = Instant(offset: .zero)
-    var sleepers = SleeperQueue()
+    var sleepers = Heap<Sleeper>()
+    var sleeperCount = 0
     var isClosed = false
   }
 
@@ -99,6 +100,8 @@ public final class TestClock: Clock, Sendable {
       if sleeper.isCancelled || state.isClosed { return false }
       if sleeper.deadline <= state.now { return true }
       sleeper.end = end
+      sleeper.order = state.sleeperCount
+      state.sleeperCount += 1
       state.sleepers.insert(sleeper)
       return nil
     }
@@ -166,15 +169,21 @@ extension TestClock {
   }
 
   /// The number of sleepers that share the earliest deadline.
-  var dueSleeperCount: Int { state.withLock { $0.sleepers.due.count } }
+  var dueSleeperCount: Int { state.withLock { Self.due($0.sleepers).count } }
 
   /// Wakes the sleeper with this index among those with the earliest deadline, in the same way as
   /// ``wakeNext(by:)``.
   func wakeDue(_ index: Int) {
-    _ = wake { sleepers in sleepers.due.dropFirst(index).first }
+    _ = wake { sleepers in Self.due(sleepers).dropFirst(index).first }
   }
 
-  private func wake(_ pick: (SleeperQueue) -> Sleeper?) -> Bool {
+  /// Returns the sleepers with the earliest deadline, in the order in which they were inserted.
+  private static func due(_ sleepers: Heap<Sleeper>) -> [Sleeper] {
+    sleepers.elements.filter { $0.deadline == sleepers.first?.deadline }
+      .sorted { $0.precedes($1) }
+  }
+
+  private func wake(_ pick: (Heap<Sleeper>) -> Sleeper?) -> Bool {
     let end: Sleeper.End? = state.withLock { state in
       guard let sleeper = pick(state.sleepers) else { return nil }
       state.sleepers.remove(sleeper)

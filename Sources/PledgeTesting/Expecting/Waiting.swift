@@ -29,22 +29,6 @@ public func waitForPromises<T: Sendable>(
   try await watch.wait(fileID, line)
 }
 
-/// Blocks the calling thread until all of `promises` have settled.
-///
-/// Use it in tests that aren't asynchronous. The promises must not wait for anything that needs this
-/// thread. Throws an ``ExpectationError`` that lists the promises that are still pending after
-/// `limit`.
-@available(*, noasync, message: "blocks a thread; use `try await waitForPromises`")
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-public func blockForPromises<T: Sendable>(
-  _ promises: some Sequence<Promise<T>>, within limit: Duration = .seconds(60),
-  fileID: StaticString = #fileID, line: UInt = #line
-) throws {
-  let watch = Watch(limit: limit)
-  for promise in promises { watch.add(promise) }
-  try watch.block(fileID, line)
-}
-
 /// Waits until `condition` returns true.
 ///
 /// ```swift

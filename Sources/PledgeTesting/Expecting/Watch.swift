@@ -18,8 +18,8 @@ final class Watch: @unchecked Sendable {
 
   private let limit: Duration
   private var states: [@Sendable () -> (description: String, isPending: Bool)] = []
-  /// The group that contains each pending promise.
-  private let group = DispatchGroup()
+  /// The number of promises that haven't settled.
+  private let pendingCount = Mutex(0)
   private let changes = ChangeWaiters()
   private let isOver = Mutex(false)
 
@@ -29,11 +29,11 @@ final class Watch: @unchecked Sendable {
 
   func add(_ promise: Promise<some Sendable>) {
     states.append { (promise.description, promise.isPending) }
-    group.enter()
-    // `tap` doesn't handle the error.
-    _ = promise.tap(on: .immediate) { [group, changes] _ in
-      group.leave()
-      changes.tell()
+    pendingCount.withLock { $0 += 1 }
+    // `tap` doesn't handle the error. A promise that never settles must not retain the others.
+    _ = promise.tap(on: .immediate) { [weak self] _ in
+      self?.pendingCount.withLock { $0 -= 1 }
+      self?.changes.tell()
     }
   }
 
@@ -46,23 +46,12 @@ final class Watch: @unchecked Sendable {
     let timeout = Timeout(item: DispatchWorkItem { [weak self] in self?.extend(rounds: 5) })
     Self.timer.asyncAfter(deadline: .now() + limit.interval, execute: timeout.item)
     defer { timeout.item.cancel() }
-    await changes.wait { [self] in isOver.withLock { $0 } || isDone(by: .now()) }
-    if !isDone(by: .now()) { try Task.checkCancellation() }
+    await changes.wait { [self] in isOver.withLock { $0 } || isDone }
+    if !isDone { try Task.checkCancellation() }
     try check(fileID, line)
   }
 
-  /// Blocks until the promises have settled, or throws an ``ExpectationError`` when the limit is
-  /// reached.
-  @available(*, noasync)
-  func block(_ fileID: StaticString, _ line: UInt) throws {
-    _ = isDone(by: .now() + limit.interval)
-    try check(fileID, line)
-  }
-
-  /// Blocks until all promises have settled, or until `time`.
-  ///
-  /// - Returns: Whether all have settled.
-  private func isDone(by time: DispatchTime) -> Bool { group.wait(timeout: time) == .success }
+  private var isDone: Bool { pendingCount.withLock { $0 == 0 } }
 
   /// Ends the wait after a number of rounds, in each of which a task must run.
   ///

@@ -137,16 +137,22 @@ extension FoundationTests {
       #expect(progress.isFinished && progress.fractionCompleted == 1)
     }
 
+    private func request(_ path: String, _ method: String = "POST") throws -> URLRequest {
+      var request = URLRequest(url: try server.url(path))
+      request.httpMethod = method
+      return request
+    }
+
     @Test func upload_data_isEchoed() async throws {
       let body = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0) })
       let progress = Progress(totalUnitCount: -1)
       let (data, response) = try await session.upload(
-        body, to: server.url("/echo"), method: "PATCH", progress: progress
+        body, with: request("/echo", "PATCH"), progress: progress
       ).validate().value
       #expect(data == body)
       #expect((response as? HTTPURLResponse)?.value(forHTTPHeaderField: "X-Method") == "PATCH")
       #expect(progress.isFinished && progress.totalUnitCount == 300_000)
-      #expect(try await session.upload(body, to: server.url("/echo")).value.data == body)
+      #expect(try await session.upload(body, with: request("/echo")).value.data == body)
     }
 
     @Test func upload_file_isEchoed() async throws {
@@ -155,9 +161,8 @@ extension FoundationTests {
       try body.write(to: folder.file("body"))
       let progress = Progress(totalUnitCount: -1)
       let promises = [
-        session.upload(fileAt: folder.file("body"), to: try server.url("/echo")),
-        session.upload(
-          fileAt: folder.file("body"), to: try server.url("/echo"), progress: progress),
+        session.upload(fileAt: folder.file("body"), with: try request("/echo")),
+        session.upload(fileAt: folder.file("body"), with: try request("/echo"), progress: progress),
       ]
       for promise in promises {
         let (data, response) = try await promise.value
@@ -176,8 +181,8 @@ extension FoundationTests {
       let body = Data(repeating: 7, count: 100_000)
       try body.write(to: folder.file("body"))
       for promise in [
-        session.upload(fileAt: folder.file("body"), to: try server.url(path)),
-        session.upload(body, to: try server.url(path)),
+        session.upload(fileAt: folder.file("body"), with: try request(path)),
+        session.upload(body, with: try request(path)),
       ] {
         let (data, response) = try await promise.value
         let http = response as? HTTPURLResponse
@@ -211,7 +216,7 @@ extension FoundationTests {
 
     @Test func upload_whenTheFileIsMissing_rejects() async throws {
       let folder = try TemporaryFolder()
-      let promise = session.upload(fileAt: folder.file("none"), to: try server.url("/echo"))
+      let promise = session.upload(fileAt: folder.file("none"), with: try request("/echo"))
       await #expect(throws: (any Error).self) { try await promise.value }
     }
 

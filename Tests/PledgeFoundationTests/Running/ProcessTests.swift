@@ -87,6 +87,14 @@ import Testing
         #expect(try await Process.execute("cat", input: Data()).value.standardOutput.isEmpty)
       }
 
+      @Test func execute_whenTheOutputsAreClosedEarly_passesTheRestOfTheInputOn() async throws {
+        let folder = try TemporaryFolder()
+        let input = Data(repeating: 0x78, count: 1_000_000)
+        let script = "exec >&- 2>&-; sleep 0.1; cat >'\(folder.file("copy").path)'"
+        _ = try await Process.execute("/bin/sh", "-c", script, input: input).value
+        #expect(try Data(contentsOf: folder.file("copy")) == input)
+      }
+
       @Test func execute_whenThereIsNoSuchProgram_rejects() async throws {
         for program in ["/no/such/program", "no-such-program", "/"] {
           let promise = Process.execute(program)

@@ -215,7 +215,7 @@ private struct Refused: Error, Equatable {
   @Test func hedged_secondAttemptWins_andTheFirstHasEnded() async throws {
     let calls = CallCounter()
     async let advancing: Void = {
-      await clock.sleepers(reach: 1)
+      await clock.sleepers(atLeast: 1)
       await clock.advance(by: .seconds(1))
     }()
     let value = try await hedged(delay: .seconds(1), clock: clock) {
@@ -224,7 +224,7 @@ private struct Refused: Error, Equatable {
     }
     await advancing
     #expect(value == 2 && log.events == ["first ended"])
-    await clock.sleepers(reach: 0)
+    await clock.noSleepers()
   }
 
   @Test func hedged_allFail_throwsTheErrorOfTheFirst() async throws {
@@ -265,7 +265,7 @@ private struct Refused: Error, Equatable {
       return 2
     }
     await calls.reaches(1).value
-    await clock.sleepers(reach: 1)
+    await clock.sleepers(atLeast: 1)
     await clock.advance(by: .seconds(1))
     try await expectFulfillment(of: promise, with: 2)
     open.fulfill()

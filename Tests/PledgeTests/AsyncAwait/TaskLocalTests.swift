@@ -129,7 +129,7 @@ private struct HandlersWithKeys {
     }
     first.resolver.fulfill()
     try await expectFulfillment(of: waited)
-    await clock.sleepers(reach: 1)
+    await clock.sleepers(atLeast: 1)
     await clock.advance(by: .seconds(1))
     try await expectRejection(of: retried, with: Boom.self)
     #expect(

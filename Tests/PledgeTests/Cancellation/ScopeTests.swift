@@ -281,7 +281,7 @@ import Testing
         .map { _ in }
     }
     async let advancing: Void = {
-      await clock.sleepers(reach: 1)
+      await clock.sleepers(atLeast: 1)
       try await waitUntil { log.count >= 3 }
       await clock.advance(by: .seconds(5))
     }()

@@ -78,7 +78,7 @@ import Testing
     let (promise, resolver) = Promise<Int>.withResolvers()
     let impatient = promise.timeout(after: .seconds(1), clock: clock)
     let patient = promise.map { $0 + 1 }
-    await clock.sleepers(reach: 1)
+    await clock.sleepers(atLeast: 1)
     await clock.advance(by: .seconds(1))
     try await expectRejection(of: impatient, with: TimeoutError.self)
     try expectPending(promise)
@@ -96,7 +96,7 @@ import Testing
       stopResolver.fulfill()
     }
     let impatient = promise.timeout(after: .seconds(1), clock: clock)
-    await clock.sleepers(reach: 1)
+    await clock.sleepers(atLeast: 1)
     await clock.advance(by: .seconds(1))
     try await expectRejection(of: impatient, with: TimeoutError.self)
     // A consumer that is attached before the timeout's observer is removed would keep it pending.

@@ -38,7 +38,7 @@ import Testing
     let before = promise.timeout(after: .seconds(1), clock: clock)
     resolver.abandon()
     let after = promise.timeout(after: .seconds(1), clock: clock)
-    await clock.sleepers(reach: 2)
+    await clock.sleepers(atLeast: 2)
     await clock.advance(by: .seconds(1))
     try await expectRejection(of: before, with: TimeoutError.self)
     try await expectRejection(of: after, with: TimeoutError.self)

@@ -132,7 +132,7 @@ import Testing
       let token = lifetimes.track("timeout")
       let late = longLived.promise.map(on: .immediate) { value in (token, value) }.asVoid()
         .timeout(after: .seconds(1), clock: clock)
-      await clock.sleepers(reach: 1)
+      await clock.sleepers(atLeast: 1)
       await clock.advance(by: .seconds(1))
       try await expectRejection(of: late, with: TimeoutError.self)
       #expect(lifetimes.liveCount <= slack)

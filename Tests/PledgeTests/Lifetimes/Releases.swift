@@ -24,7 +24,7 @@ extension Lifetimes {
       let held = Held()
       let promise = holder.start(held)
       // Work that starts in a task or on an executor must have started.
-      await held.clock.sleepers(reach: holder.sleepers)
+      await held.clock.sleepers(atLeast: holder.sleepers)
       await held.started.reaches(holder.sources).value
       // The closures on the main actor have returned, so the operator has their results.
       await MainActor.run {}
@@ -54,7 +54,7 @@ extension Lifetimes {
       // Checked before other threads can run: this thread alone released everything.
       #expect(held.pending == 0, name)
       // A task is cancelled immediately, but ends when it is next scheduled.
-      await held.clock.sleepers(reach: 0)
+      await held.clock.noSleepers()
       try await held.lifetimes.expectNoneAlive()
       #expect(TimerHeap.shared.count == 0, name)
     }

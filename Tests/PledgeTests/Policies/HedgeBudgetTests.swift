@@ -21,9 +21,9 @@ import Testing
     let budget = try await emptyBudget(tokensPerSuccess: 1)
     let slow = Promise<Int>.withResolvers()
     let value = form.hedged(budget, clock) { _ in slow.promise }
-    await clock.sleepers(reach: 1)
+    await clock.sleepers(atLeast: 1)
     await clock.advance(by: .seconds(1))
-    await clock.sleepers(reach: 0)
+    await clock.noSleepers()
     slow.resolver.fulfill(1)
     try await expectFulfillment(of: value, with: 1)
     #expect(budget.remaining == 0)

@@ -74,7 +74,7 @@ import Testing
       Promise.value(count.call())
     }
     try await expectFulfillment(of: promise, with: 1)
-    await clock.sleepers(reach: 0)
+    await clock.noSleepers()
     try count.expectOnce()
   }
 
@@ -183,9 +183,9 @@ import Testing
       _ = others.call()
       return slow.promise
     }
-    await clock.sleepers(reach: 1)
+    await clock.sleepers(atLeast: 1)
     await clock.advance(by: .seconds(1))
-    await clock.sleepers(reach: 0)
+    await clock.noSleepers()
     slow.resolver.fulfill(3)
     try await expectFulfillment(of: second, with: 3)
     try others.expectOnce()

@@ -58,7 +58,7 @@ import Testing
     await clock.run(until: second)
     // The delay is cancelled.
     try await expectRejection(of: second, with: TimeoutError(duration: .seconds(2)))
-    await clock.sleepers(reach: 0)
+    await clock.noSleepers()
   }
 
   @Test(arguments: 0..<3)
@@ -82,7 +82,7 @@ import Testing
         ? ResiliencePipeline(.limiter(limiter), retry, clock: clock)
         : ResiliencePipeline(retry, .limiter(limiter), clock: clock)
       let result = run(form, pipeline) { .rejected(Boom()) }
-      await clock.sleepers(reach: 1)
+      await clock.sleepers(atLeast: 1)
       #expect(limiter.runningCount == (isOutside ? 1 : 0))
       await clock.run(until: result)
       try await expectRejection(of: result, with: Boom())
@@ -114,7 +114,7 @@ import Testing
         return Promise<Void>()
       }.value
     }.value
-    await clock.sleepers(reach: 0)
+    await clock.noSleepers()
   }
 
   @Test(arguments: 0..<3)
@@ -139,8 +139,8 @@ import Testing
         return .never
       }
       switch point {
-      case 0: await clock.sleepers(reach: 1)
-      case 2: await clock.sleepers(reach: 2)
+      case 0: await clock.sleepers(atLeast: 1)
+      case 2: await clock.sleepers(atLeast: 2)
       default: try await started.value
       }
       call.cancel()
@@ -148,7 +148,7 @@ import Testing
       limiter.resume()
       breaker.close()
       try await expectFulfillment(of: limiter.idle())
-      await clock.sleepers(reach: 0)
+      await clock.noSleepers()
       #expect(try await pipeline.perform { 1 } == 1)
       withExtendedLifetime(start) {}
     }

@@ -93,7 +93,7 @@ import Testing
           starts.record(n)
           return Promise.value(n)
         })
-      await clock.sleepers(reach: 1)
+      await clock.sleepers(atLeast: 1)
       await clock.advance(by: .milliseconds(500))
     }
     await clock.run(until: promises[2])

@@ -156,9 +156,9 @@ import Testing
     let promise = Promise<Int>.retry(on: .immediate, policy, clock: clock) {
       count.call() == 1 ? never.promise : .value(2)
     }
-    await clock.sleepers(reach: 1)
+    await clock.sleepers(atLeast: 1)
     await clock.advance(by: .seconds(10))
-    await clock.sleepers(reach: 1)
+    await clock.sleepers(atLeast: 1)
     await clock.advance(by: .seconds(1))
     try await expectFulfillment(of: promise, with: 2)
     try await expectCancellation(of: never.promise)
@@ -174,7 +174,7 @@ import Testing
     let error = try await expectRejection(of: promise, with: Boom.self)
     #expect(error.code == 4)
     #expect(attempts.events == [.zero, .seconds(10), .seconds(20), .seconds(30)])
-    await clock.sleepers(reach: 0)
+    await clock.noSleepers()
   }
 
   @Test func deadlineDuringAnAttempt_isATimeout() async throws {
@@ -186,7 +186,7 @@ import Testing
       count.call() == 1 ? .rejected(Boom()) : never.promise
     }
     await clock.advance(by: .seconds(10))
-    await clock.sleepers(reach: 1)
+    await clock.sleepers(atLeast: 1)
     await clock.advance(by: .seconds(5))
     let error = try await expectRejection(of: promise, with: TimeoutError.self)
     #expect(error.duration == .seconds(15))
@@ -196,9 +196,9 @@ import Testing
   @Test func cancelled_inMidSleep_releasesTheSleep() async throws {
     let promise = Promise.retry(
       .fixed(attempts: 9, delay: .seconds(10)), clock: clock, operation(failures: 9))
-    await clock.sleepers(reach: 1)
+    await clock.sleepers(atLeast: 1)
     promise.cancel()
-    await clock.sleepers(reach: 0)
+    await clock.noSleepers()
     try await expectCancellation(of: promise)
     #expect(attempts.count == 1)
   }
@@ -343,7 +343,7 @@ import Testing
         return 1
       }
     }
-    await clock.sleepers(reach: 1)
+    await clock.sleepers(atLeast: 1)
     await clock.advance(by: .seconds(2))
     await #expect(throws: TimeoutError.self) { try await waiting.value }
     open.fulfill()

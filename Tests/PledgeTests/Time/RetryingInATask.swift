@@ -61,12 +61,12 @@ import Testing
     let task = Task { [clock] in
       try await retry(policy, clock: clock) { throw Refused() }
     }
-    await clock.sleepers(reach: 1)
+    await clock.sleepers(atLeast: 1)
     #expect(budget.remaining == 0)
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
     #expect(budget.remaining == 1)
-    await clock.sleepers(reach: 0)
+    await clock.noSleepers()
   }
 
   @Test func cancelledDuringAnAttempt_isNotRepeated_andKeepsTheError() async throws {
@@ -92,7 +92,7 @@ import Testing
     let log = Recorder<String>()
     let parser = Parser()
     async let advancing: Void = {
-      await clock.sleepers(reach: 1)
+      await clock.sleepers(atLeast: 1)
       await clock.advance(by: .seconds(10))
     }()
     let value = try await retry(policy, clock: clock) {
@@ -111,7 +111,7 @@ import Testing
     var policy = RetryPolicy.fixed(attempts: 1)
     policy.attemptTimeout = .seconds(1)
     async let advancing: Void = {
-      await clock.sleepers(reach: 1)
+      await clock.sleepers(atLeast: 1)
       await clock.advance(by: .seconds(1))
     }()
     let value = try await retry(policy, clock: clock) {
@@ -127,7 +127,7 @@ import Testing
     policy.deadline = .seconds(3)
     policy.attemptTimeout = .seconds(60)
     async let advancing: Void = {
-      await clock.sleepers(reach: 1)
+      await clock.sleepers(atLeast: 1)
       await clock.advance(by: .seconds(3))
     }()
     do {

@@ -19,7 +19,7 @@ private struct BrokenClock: Clock {
   @Test func after_isFulfilledOnTime_andNotBefore() async throws {
     let promise = Promise<Void>.after(.seconds(3600), clock: clock)
     let later = Promise<Void>.after(.seconds(7200), clock: clock)
-    await clock.sleepers(reach: 2)
+    await clock.sleepers(atLeast: 2)
     await clock.advance(by: .seconds(3599))
     try expectPending(promise)
     await clock.advance(by: .seconds(1))
@@ -65,7 +65,7 @@ private struct BrokenClock: Clock {
   @Test(arguments: When.allCases)
   func delay_passesTheValueLater_andAnErrorAtOnce(when: When) async throws {
     let delayed = when.fulfill(1) { [clock] in $0.delay(.seconds(5), clock: clock) }
-    await clock.sleepers(reach: 1)
+    await clock.sleepers(atLeast: 1)
     try expectPending(delayed)
     await clock.advance(by: .seconds(5))
     try await expectFulfillment(of: delayed, with: 1)
@@ -76,31 +76,31 @@ private struct BrokenClock: Clock {
 
   @Test func delay_cancelled_endsTheSleepAtOnce() async throws {
     let delayed = Promise.value(1).delay(.seconds(5), clock: clock)
-    await clock.sleepers(reach: 1)
+    await clock.sleepers(atLeast: 1)
     delayed.cancel()
-    await clock.sleepers(reach: 0)
+    await clock.noSleepers()
     try await expectCancellation(of: delayed)
   }
 
   @Test func timeout_inTime_releasesTheTimer() async throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
     let limited = promise.timeout(after: .seconds(5), clock: clock)
-    await clock.sleepers(reach: 1)
+    await clock.sleepers(atLeast: 1)
     resolver.fulfill(1)
-    await clock.sleepers(reach: 0)
+    await clock.noSleepers()
     try await expectFulfillment(of: limited, with: 1)
     let (failing, failingResolver) = Promise<Int>.withResolvers()
     let failed = failing.timeout(after: .seconds(5), clock: clock)
-    await clock.sleepers(reach: 1)
+    await clock.sleepers(atLeast: 1)
     failingResolver.reject(Boom())
-    await clock.sleepers(reach: 0)
+    await clock.noSleepers()
     try await expectRejection(of: failed, with: Boom())
   }
 
   @Test func timeout_tooLate_rejectsWithItsOwnError() async throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
     let limited = promise.timeout(after: .seconds(5), clock: clock)
-    await clock.sleepers(reach: 1)
+    await clock.sleepers(atLeast: 1)
     await clock.advance(by: .seconds(5))
     let error = try await expectRejection(of: limited, with: TimeoutError.self)
     #expect(error.duration == .seconds(5))
@@ -125,7 +125,7 @@ private struct BrokenClock: Clock {
     let error = TimeoutError(duration: .seconds(4321))
     let (promise, resolver) = Promise<Int>.withResolvers()
     _ = promise.timeout(after: error.duration, clock: clock)
-    await clock.sleepers(reach: 1)
+    await clock.sleepers(atLeast: 1)
     await clock.advance(by: error.duration)
     try await expectCancellation(of: promise)
     #expect(DiagnosticsLog.reports(of: error).count == 1)
@@ -136,7 +136,7 @@ private struct BrokenClock: Clock {
     let (guarantee, resolver) = Guarantee<Int>.withResolvers()
     let limited = guarantee.timeout(after: .seconds(5), clock: clock)
     let delayed = Guarantee.value(2).delay(.seconds(7), clock: clock)
-    await clock.sleepers(reach: 2)
+    await clock.sleepers(atLeast: 2)
     await clock.advance(by: .seconds(5))
     try await expectRejection(of: limited, with: TimeoutError.self)
     #expect(delayed.isPending)
@@ -151,7 +151,7 @@ private struct BrokenClock: Clock {
     let limited = promise.deadline(.init(offset: .seconds(15)), clock: clock)
     let past = promise.deadline(.init(offset: .seconds(9)), clock: clock)
     try await expectRejection(of: past, with: TimeoutError.self)
-    await clock.sleepers(reach: 1)
+    await clock.sleepers(atLeast: 1)
     await clock.advance(by: .seconds(4))
     try expectPending(limited)
     await clock.advance(by: .seconds(1))

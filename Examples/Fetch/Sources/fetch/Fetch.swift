@@ -68,7 +68,7 @@ struct Fetch: AsyncParsableCommand {
   var noClobber = false
 
   @Option(
-    help: ArgumentHelp("A trace of all promises, .html or .json.", valueName: "file"))
+    help: ArgumentHelp("A trace of all promises, a page for a browser.", valueName: "file"))
   var trace: String?
 
   @Flag(name: .shortAndLong, help: "Print errors only.")

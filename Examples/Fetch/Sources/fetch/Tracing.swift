@@ -9,11 +9,6 @@ extension Fetch {
   /// Throws a `ValidationError` if a trace can't be written to the file that --trace names.
   func validateTrace() throws {
     guard let trace else { return }
-    do {
-      _ = try Trace.Format(fileName: trace)
-    } catch {
-      throw ValidationError("--trace: \(error).")
-    }
     let folder = URL(filePath: trace).deletingLastPathComponent().path(percentEncoded: false)
     guard FileManager.default.isWritableFile(atPath: folder) else {
       throw ValidationError("--trace: the folder \(folder) doesn't exist or isn't writable.")

@@ -141,9 +141,7 @@ import Testing
       (["--directory", "/etc/passwd", url], "", "cannot create /etc/passwd"),
       (["-o", "/tmp", url], "", "/tmp is a folder"),
       (["-o", "x", url, url + "y"], "", "is for one download"),
-      (["--trace", "trace.txt", url], "", "--trace: "),
-      (["--trace", "trace", url], "", "--trace: "),
-      (["--trace", "none/trace.json", "-d", "files", url], "", "--trace: "),
+      (["--trace", "none/trace.html", "-d", "files", url], "", "--trace: "),
       (["ftp//nonsense"], "", "nonsense"),
       (["\u{1B}[31m\u{9B}31m"], "", "\u{FFFD}[31m\u{FFFD}31m"),
       (["http://127.0.0.1:70000/x"], "", "not a valid URL"),
@@ -180,20 +178,18 @@ import Testing
     #expect(try folder.names.allSatisfy { $0 == "list" })
   }
 
-  @Test func trace_isWritten_inTheFormatOfItsExtension() async throws {
+  @Test func trace_isWritten_alsoAfterAFailure() async throws {
     let server = try await RawServer { _ in "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok" }
     let url = "http://127.0.0.1:\(server.port)/x"
-    let ending = try await folder.fetch([url, "--trace", "trace.json"])
+    let ending = try await folder.fetch([url, "--trace", "trace.html"])
     await server.stop()
     #expect(ending.status == 0, "\(ending.output)")
-    #expect(ending.output.contains("is in trace.json"))
-    let file = try JSONSerialization.jsonObject(with: Data(contentsOf: folder.file("trace.json")))
-    let events = (file as? [String: Any])?["traceEvents"] as? [[String: Any]] ?? []
-    #expect(events.contains { $0["cat"] as? String == "handler" })
+    #expect(ending.output.contains("is in trace.html"))
+    #expect(try folder.text("trace.html").hasPrefix("<!doctype html>"))
 
     let failure = try await folder.fetch(
-      ["http://127.0.0.1:1/x", "--retries", "0", "--trace", "trace.html"])
+      ["http://127.0.0.1:1/x", "--retries", "0", "--trace", "failure.html"])
     #expect(failure.status == 1, "the status is that of the downloads")
-    #expect(try folder.text("trace.html").hasPrefix("<!doctype html>"))
+    #expect(try folder.text("failure.html").hasPrefix("<!doctype html>"))
   }
 }
