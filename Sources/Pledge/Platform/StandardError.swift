@@ -8,9 +8,9 @@
   import Android
 #endif
 
-enum StandardError {
+package enum StandardError {
   /// Writes `text`; a failure is ignored, because there is no other place to report it.
-  static func write(_ text: String) {
+  package static func write(_ text: String) {
     _ = text.utf8.withContiguousStorageIfAvailable { bytes in
       #if canImport(Darwin)
         Darwin.write(2, bytes.baseAddress, bytes.count)

@@ -72,14 +72,32 @@ extension TestClock {
   ///
   /// A sleeper is a task that sleeps or a pending timer of an operator. Operators such as `timeout`
   /// start their timers inside the call, but a task that you start sleeps some time later. Wait for
-  /// it before you advance the clock.
+  /// it before you advance the clock. After ten seconds, standard error says what this waits for.
   public func sleepers(atLeast count: Int) async {
-    await wait { $0 >= count }
+    await wait(for: "at least \(count) sleepers") { $0 >= count }
   }
 
   /// Waits until there are no sleepers, or the calling task is cancelled.
+  ///
+  /// Everything that uses this clock counts, such as another object of the same test. After ten
+  /// seconds, standard error says how many sleepers there are.
   public func noSleepers() async {
-    await wait { $0 == 0 }
+    await wait(for: "no sleepers") { $0 == 0 }
+  }
+
+  private func wait(
+    for condition: String, until isDue: @escaping @Sendable (_ sleeperCount: Int) -> Bool
+  ) async {
+    let notice = Task { [weak self] in
+      try await Task.sleep(for: .seconds(10))
+      guard let self else { return }
+      let next = nextDeadline.map { ", the next of which ends at \($0.offset)" } ?? ""
+      StandardError.write(
+        "A TestClock waits for \(condition): it has \(sleeperCount)\(next); now is \(now.offset).\n"
+      )
+    }
+    await wait(until: isDue)
+    notice.cancel()
   }
 
   /// Returns a promise with the result of `promise`, and lets no time pass until it has settled.
