@@ -122,11 +122,10 @@ extension Comparison {
   }
 
   private func compareExecutors(_ before: Event, _ after: Event, _ pair: Int) {
-    // An `async` function runs where it is isolated, and an initializer's thread hardly matters, or
-    // on which background thread a value is computed.
-    if after.isAwaited { return }
-    let isInBackground = before.executor != .main && after.executor != .main
-    if !after.isStrong, isInBackground || after.baseName.first?.isUppercase == true { return }
+    // An `async` function runs where it is isolated. Where a value is computed or a local variable is
+    // set, nobody notices, unless it keeps the main thread busy.
+    if after.isAwaited || (!after.isStrong || after.isLocal) && after.executor != .main { return }
+    if !after.isStrong, after.baseName.first?.isUppercase == true { return }
     guard Self.differ(before.executor, after.executor) else { return }
     note(
       .executorChanged,

@@ -85,9 +85,10 @@ extension Machine {
       state.environment[names[0]] = .plain(String(known.value))
       return state
     }
+    let subject = pattern.hasPrefix(".") ? Self.withoutCast(text) : text
     for (index, name) in names.enumerated() {
       state.environment[name] = .plain(
-        shortened("\(text)[\(pattern.prefix { $0 != "(" })\(names.count > 1 ? ".\(index)" : "")]"))
+        shortened("\(subject)[\(pattern.prefix { $0 != "(" })\(names.count > 1 ? ".\(index)" : "")]"))
     }
     return state
   }
@@ -110,11 +111,13 @@ extension Machine {
       var state = state
       let elements = Elements(collection)
       state.loops.append(elements.source)
+      // The work for all elements has started before.
       if case .promise(let id) = elements.element, let list = state.promises[id].list {
-        // The work for all elements has started before.
         for index in state.events.indices where state.events[index].list == list {
           state.events[index].isParallel = true
         }
+      } else if case .plain(let text) = elements.element, let index = state.openCall(text) {
+        state.events[index].isParallel = true
       }
       let bound = destructure(loop.pattern, elements.element, state)
       return try block(loop.steps, bound).map { state, flow in
@@ -205,7 +208,13 @@ extension Machine {
   /// For the patterns `nil` and `?`, the latter of which is any value but `nil`, the question is the
   /// one that `if let` asks.
   static func question(_ text: String, _ pattern: String) -> String {
+    let text = pattern.hasPrefix(".") ? withoutCast(text) : text
     if pattern == "nil" || pattern == "?" { return "\(text) != nil" }
     return pattern.hasPrefix("is ") ? "\(text) \(pattern)" : "\(text) ~ \(pattern)"
+  }
+
+  /// A value without its last cast: `value as? Type` is `.name` if the value is `Type.name`.
+  private static func withoutCast(_ text: String) -> String {
+    text.range(of: " as? ", options: .backwards).map { String(text[..<$0.lowerBound]) } ?? text
   }
 }

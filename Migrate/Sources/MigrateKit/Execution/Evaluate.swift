@@ -92,6 +92,10 @@ extension Machine {
       {
         return list
       }
+      // A value is what it is under another type.
+      if pieces.count == 2, case .text(let cast) = pieces[1], cast.hasPrefix(" as ") {
+        return values[0]
+      }
       var rest = values[...]
       let text = pieces.map { piece -> String in
         if case .text(let text) = piece { return text }
@@ -140,6 +144,9 @@ extension Machine {
     let isGetter = declarations.isGetter(name, in: base.isSelf ? owner : nil)
     return try evaluate(base, state).flatMap { state, value, flow -> Values in
       if let flow { return [(state, nil, flow)] }
+      if let value, CaseName.ofResult(value.text) != nil, let known = inlined("\(name).get") {
+        return try addedOperator(known, value, [], expression, state)
+      }
       let member = member(value ?? .nothing, name)
       guard isGetter else { return [(state, member, nil)] }
       return try apply(member, value, [], expression, state, isEffect: isEffect)
@@ -170,6 +177,8 @@ extension Machine {
     case .plain(let text) where declarations.part(name, of: text) == .resolver:
       .resolver(PromiseState.stored)
     case .list where base.isEmptyList && name == "isEmpty": .plain("true")
+    case .plain(let text) where declarations.index(of: name, inResultOf: text) != nil:
+      .plain(shortened("\(text).\(declarations.index(of: name, inResultOf: text) ?? 0)"))
     case .elements(let elements) where ["count", "indices", "isEmpty"].contains(name):
       .plain("\(elements.source).\(name)")
     default: .plain(shortened("\(base.text).\(name)"))
@@ -265,14 +274,20 @@ extension Machine {
   func invoke(
     _ body: Body, _ arguments: [Value], _ state: State, isEffect: Bool = false
   ) throws -> Values {
-    guard depth < 12 else { return [(state, .plain("recursion"), nil)] }
+    guard depth < 12, !open.contains(ObjectIdentifier(body)) else {
+      return [(state, .plain("recursion"), nil)]
+    }
     if !body.captures.isEmpty, state.captures[ObjectIdentifier(body)] == nil {
       return try capturing(body, state).flatMap {
         try invoke(body, arguments, $0, isEffect: isEffect)
       }
     }
     depth += 1
-    defer { depth -= 1 }
+    open.insert(ObjectIdentifier(body))
+    defer {
+      depth -= 1
+      open.remove(ObjectIdentifier(body))
+    }
     var state = state
     let outer = state.scope
     state.enter(state.homes[ObjectIdentifier(body)] ?? outer)

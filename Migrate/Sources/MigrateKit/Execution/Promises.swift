@@ -232,6 +232,25 @@ extension Machine {
     }
   }
 
+  /// `promise.pipe(to: resolver.resolve)`; nil for other functions.
+  func pipe(
+    _ promise: Value, _ target: Expr, _ place: Place, _ state: State
+  ) throws -> Values? {
+    guard case .resolverMethod(let id, _)? = try evaluate(target, state).first?.1 else {
+      return nil
+    }
+    var state = state
+    let outer = state.list
+    if outer == 0 { state.list = state.startList(.chain) }
+    return try settle(promise, state).flatMap { state, outcome in
+      settle(id, outcome, place, state).map { state, value, flow in
+        var state = state
+        state.list = outer
+        return (state, value, flow)
+      }
+    }
+  }
+
   private func resolve(
     _ id: Int, result: Value, _ place: Place, _ state: State
   ) throws -> Values {
@@ -315,7 +334,8 @@ extension Machine {
       let outer = state.list
       state.list = state.startList(.chain)
       let list = state.list
-      return try settleAll(values[...], state, []).map { state, results, flow in
+      return try settleAll(values[...], state, [], ignoresErrors: ignoresErrors).map {
+        state, results, flow in
         var state = state
         state.list = outer
         var value = results.map { $0.count == 1 ? $0[0] : .tuple($0) } ?? .nothing
@@ -323,22 +343,8 @@ extension Machine {
           array.elements = results
           value = .list(array)
         }
-        if ignoresErrors, case .elements(var elements) = value {
-          elements.element = .plain(".success(\(elements.element.text))")
-          value = .elements(elements)
-        }
         var outcome = Outcome.fulfilled(value)
-        if case .thrown(let error)? = flow {
-          outcome = .rejected(error)
-          if ignoresErrors {
-            var results = Value.plain("results")
-            if values.count == 1, case .elements(var elements) = values[0] {
-              elements.element = .plain(".failure(\(error.text))")
-              results = .elements(elements)
-            }
-            outcome = .fulfilled(results)
-          }
-        }
+        if case .thrown(let error)? = flow { outcome = .rejected(error) }
         return state.withPromise(outcome, list: list)
       }
     }

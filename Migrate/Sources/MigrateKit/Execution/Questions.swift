@@ -72,12 +72,28 @@ extension Machine {
         (state, value.map { member($0, name) }, flow)
       }
     }
+    let isThere = isPresentWithSelf(expression)
     return try evaluate(expression, state).flatMap { state, value, flow -> Values in
       guard let value, flow == nil else { return [(state, nil, flow)] }
+      if isThere, value.text != "nil" { return [(state, value, nil)] }
       if let (text, type) = value.cast {
         return try decide("\(text) is \(type)", state).map { ($0, $1 ? .plain(text) : nil, nil) }
       }
       return try isPresent(value, state).map { ($0, $1 ? value : nil, nil) }
+    }
+  }
+
+  /// Whether this is a call such as `try await self?.load()`, of a function whose result isn't nil.
+  private func isPresentWithSelf(_ expression: Expr) -> Bool {
+    switch expression.kind {
+    case .attempt(.propagate, let inner), .await(let inner): isPresentWithSelf(inner)
+    case .call(let callee, let arguments):
+      if case .member(let base?, _) = callee.kind, base.isSelf, base.isOptional {
+        declarations.returnsNonOptional(callee, arguments)
+      } else {
+        false
+      }
+    default: false
     }
   }
 

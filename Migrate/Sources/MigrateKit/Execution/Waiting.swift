@@ -50,6 +50,11 @@ extension Machine {
           return (state, flow == nil ? .list(list) : nil, flow)
         }
       }
+      // A closure that ran on the main actor: what it did and threw is known.
+      if target.isMainActorRun, !state.isPending(value ?? .nothing) {
+        state.executor = resumed(state)
+        return [(state, value, nil)]
+      }
       if case .plain(let text)? = value, target.type.isThenable || inner.isValueOfTask {
         state.waits[text] = !state.events.contains { $0.kind == .call && $0.key == text }
       }
@@ -159,16 +164,23 @@ extension Machine {
     }
   }
 
+  /// Waits for several values; with `ignoresErrors`, their results are `.success` and `.failure`.
   func settleAll(
-    _ values: ArraySlice<Value>, _ state: State, _ done: [Value]
+    _ values: ArraySlice<Value>, _ state: State, _ done: [Value], ignoresErrors: Bool = false
   ) throws -> [(State, [Value]?, Flow?)] {
     guard let first = values.first else { return [(state, done, nil)] }
     return try settle(first, state).flatMap { state, outcome -> [(State, [Value]?, Flow?)] in
+      let result: Value
       switch outcome {
-      case .rejected(let error): return [(state, nil, .thrown(error))]
+      case .rejected(let error) where !ignoresErrors: return [(state, nil, .thrown(error))]
+      case .rejected(let error): result = first.replaced(by: ".failure(\(error.text))")
+      case .fulfilled(.elements(let elements)) where ignoresErrors:
+        result = first.replaced(by: ".success(\(elements.element.text))")
       case .fulfilled(let value):
-        return try settleAll(values.dropFirst(), state, done + [value])
+        result = ignoresErrors ? .plain(".success(\(value.text))") : value
       }
+      return try settleAll(
+        values.dropFirst(), state, done + [result], ignoresErrors: ignoresErrors)
     }
   }
 

@@ -69,6 +69,8 @@ struct Event {
   let priority: String
   /// Whether the event only happens if an optional receiver has a value.
   var isOptional = false
+  /// Whether this changes a local variable.
+  var isLocal = false
 }
 
 /// A closure that another function calls.
