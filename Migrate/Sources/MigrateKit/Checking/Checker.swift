@@ -334,7 +334,8 @@ extension FunctionDeclaration {
     return tokens.contains { token in
       guard token.text == name || names.contains(token.text),
         token.previousToken(viewMode: .sourceAccurate)?.tokenKind != .keyword(.func),
-        token.nextToken(viewMode: .sourceAccurate)?.text == "(" else {
+        token.nextToken(viewMode: .sourceAccurate)?.text == "("
+      else {
         return false
       }
       let dot = token.previousToken(viewMode: .sourceAccurate)

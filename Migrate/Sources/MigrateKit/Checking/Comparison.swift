@@ -134,7 +134,8 @@ final class Comparison {
       }
     }
     for index in pairs.indices { compare(index) }
-    return found.filter { !isConsequence($0.key) && !isOtherComputation($0.key) }.map { difference, occurrence in
+    return found.filter { !isConsequence($0.key) && !isOtherComputation($0.key) }.map {
+      difference, occurrence in
       (difference, occurrence, condition(difference, occurrence))
     }
     .sorted { $0.0 < $1.0 }

@@ -7,6 +7,8 @@ extension Comparison {
     let crashes = alignment.added.contains { second.events[$0].subject == "crash" }
     for index in alignment.missing {
       let event = first.events[index]
+      // To block a thread is no effect that anybody misses.
+      if event.subject == "wait" { continue }
       // A program that crashes does nothing more.
       if crashes || second.ending == .crash && first.ending != .crash { continue }
       if second.skips(event) { continue }

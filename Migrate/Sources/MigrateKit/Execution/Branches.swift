@@ -88,7 +88,8 @@ extension Machine {
     let subject = pattern.hasPrefix(".") ? Self.withoutCast(text) : text
     for (index, name) in names.enumerated() {
       state.environment[name] = .plain(
-        shortened("\(subject)[\(pattern.prefix { $0 != "(" })\(names.count > 1 ? ".\(index)" : "")]"))
+        shortened(
+          "\(subject)[\(pattern.prefix { $0 != "(" })\(names.count > 1 ? ".\(index)" : "")]"))
     }
     return state
   }

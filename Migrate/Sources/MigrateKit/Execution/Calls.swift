@@ -174,7 +174,8 @@ extension Machine {
       state.events[state.events.count - 1].needsNoWait =
         state.isInAwait || declarations.isSynchronous(callee, arguments)
     }
-    return [(state, .plain(text), nil)]
+    let ends = ["fatalError", "preconditionFailure"].contains(name)
+    return [ends ? (state, nil, .crashed) : (state, .plain(text), nil)]
   }
 
   /// `data(for:)`, which is what `dataTask(.promise, with:)` does, and the same for uploads.

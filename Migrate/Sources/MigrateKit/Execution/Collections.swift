@@ -66,9 +66,10 @@ extension Machine {
       arguments.count == (name == "reduce" ? 2 : 1), arguments[0].label != "into"
     else { return nil }
     let handler = last.value
-    guard ["map", "compactMap", "filter", "forEach"].contains(name) || name == "reduce" else {
-      return nil
-    }
+    let isConcatenation = if case .list = collection { name == "flatMap" } else { false }
+    guard
+      ["map", "compactMap", "filter", "forEach", "reduce"].contains(name) || isConcatenation
+    else { return nil }
     if name == "reduce" {
       guard case .closure = handler.kind else { return nil }
       return try reduce(collection, arguments[0].value, handler, state)
@@ -116,7 +117,7 @@ extension Machine {
     }
   }
 
-  /// `map` and `compactMap` of a list whose elements are known.
+  /// `map`, `compactMap`, and `flatMap` of a list whose elements are known.
   private func transformed(
     _ list: List, _ name: String, _ handler: Expr, _ state: State
   ) throws -> Values {
@@ -132,9 +133,21 @@ extension Machine {
         }
       }
     }
-    return results.map { state, values, flow in
-      (state, values.map { .list(List(elements: $0, depth: state.loops.count)) }, flow)
+    return results.map { [self] state, values, flow in
+      let value = values.map { values in
+        let list = Value.list(List(elements: values, depth: state.loops.count))
+        guard name == "flatMap", let first = values.first else { return list }
+        return values.dropFirst().reduce(first) { sum($0, $1, loops: state.loops) }
+      }
+      return (state, value, flow)
     }
+  }
+
+  /// Two arrays, one after the other, as `+` describes them.
+  func sum(_ first: Value, _ second: Value, loops: [String]) -> Value {
+    if let known = joined(first, second, loops: loops) { return known }
+    if first.isEmptyList { return second }
+    return second.isEmptyList ? first : .plain(shortened("\(first.text) + \(second.text)"))
   }
 
   private func reduce(
@@ -281,7 +294,8 @@ extension Machine {
   /// Results that a closure looks up by their keys, for each element of the collection.
   private func lookedUp(_ element: Value, _ body: Body, _ state: State) throws -> Value? {
     guard body.isExpression, case .expression(let value)? = body.steps.first,
-      case (_, let name?, let key)? = value.subscripted, case .elements(var elements)? = state.environment[name],
+      case (_, let name?, let key)? = value.subscripted,
+      case .elements(var elements)? = state.environment[name],
       case .name(let parameter) = key.kind, parameter == body.parameters.first,
       elements.key == element.text
     else { return nil }

@@ -87,10 +87,8 @@ extension Machine {
         let elements = Elements(values[0])
         if values[1].text == Elements.index(elements.source).text { return elements.element }
       }
-      if pieces.count == 3, case .text("+") = pieces[1],
-        let list = joined(values[0], values[1], loops: state.loops)
-      {
-        return list
+      if pieces.count == 3, case .text("+") = pieces[1] {
+        return sum(values[0], values[1], loops: state.loops)
       }
       // A value is what it is under another type.
       if pieces.count == 2, case .text(let cast) = pieces[1], cast.hasPrefix(" as ") {
@@ -231,6 +229,11 @@ extension Machine {
     }
   }
 
+  /// Functions whose errors are followed where they are called.
+  private static let described: Set<String> = [
+    "withCheckedThrowingContinuation", "Task", "awaitPromise", "hang",
+  ]
+
   /// Whether a call under `try` can be the one that throws.
   private func mayThrow(_ expression: Expr) -> Bool {
     switch expression.kind {
@@ -240,7 +243,7 @@ extension Machine {
       guard let name = callee.lastName, callee.isOwn else { return true }
       // What a function throws that is followed is described.
       if reading.inlined[name] != nil { return false }
-      if ["withCheckedThrowingContinuation", "Task"].contains(name) { return false }
+      if Self.described.contains(name) { return false }
       let known = declarations.byName[name]?.filter {
         declarations.fits($0, arguments.map { $0.label ?? "_" })
       }
@@ -347,6 +350,16 @@ extension Machine {
 }
 
 extension Expr {
+  /// Whether this starts with `call().value`.
+  var containsValueOfCall: Bool {
+    switch kind {
+    case .member(let base?, "value") where base.containsCall: true
+    case .member(let base?, _): base.containsValueOfCall
+    case .call(let callee, _): callee.containsValueOfCall
+    default: false
+    }
+  }
+
   /// Whether this is `task.value`, which is awaited before its members are read.
   var isValueOfTask: Bool {
     if case .member(_?, "value") = kind { true } else { false }

@@ -66,8 +66,8 @@ extension Machine {
 
   /// The value of an optional expression; none on paths on which it is nil.
   func unwrapped(_ expression: Expr, _ state: State) throws -> [(State, Value?, Flow?)] {
-    // `(value as? Type)?.member`
-    if case .member(let base?, let name) = expression.kind, base.isCast {
+    // `(value as? Type)?.member`, `(try? load())?.member`
+    if case .member(let base?, let name) = expression.kind, base.isCast || base.isTried {
       return try unwrapped(base, state).map { state, value, flow in
         (state, value.map { member($0, name) }, flow)
       }
@@ -279,6 +279,13 @@ extension String {
 }
 
 extension Expr {
+  /// Whether this is `try? value`.
+  fileprivate var isTried: Bool {
+    if case .attempt(.optional, _) = kind { return true }
+    guard case .tuple(let parts) = kind, parts.count == 1 else { return false }
+    return parts[0].value.isTried
+  }
+
   /// Whether this is `value as? Type`.
   fileprivate var isCast: Bool {
     guard case .compound(let pieces) = kind, pieces.count == 2, case .text(let cast) = pieces[1]

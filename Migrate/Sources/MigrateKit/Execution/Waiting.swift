@@ -14,7 +14,9 @@ extension Machine {
       target = bridged(callee) ?? inner
     case .call(let callee, let arguments):
       // `await send(load())` and `await load().sorted()` await the calls inside, too.
-      let isAsync = declarations.mayBeAsync(callee, arguments)
+      // In `await task().value.text()`, the value is what is awaited.
+      let isAsync = declarations.mayBeAsync(
+        callee, arguments, onlyDeclared: callee.containsValueOfCall)
       target = covered(callee, arguments, inner, state, onlyDeclared: isAsync)
       if !isAsync, target.containsAwait { return try evaluate(target, state, isEffect: isEffect) }
     case .compound(let pieces):
@@ -83,6 +85,8 @@ extension Machine {
       result = Expr(.await(expression), expression.place, .other)
     case .name where isGetter(expression, state) || isChild(expression, state),
       .member where isGetter(expression, state):
+      result = Expr(.await(expression), expression.place, .other)
+    case .member(let base?, "value") where base.containsCall:
       result = Expr(.await(expression), expression.place, .other)
     case .member(let base?, let name):
       result = Expr(
