@@ -127,6 +127,7 @@ final class Comparison {
     for first in old.indices {
       for second in new.indices
       where fit(oldSignatures[first], newSignatures[second])
+        && !contradicts(old[first], new[second]) && !contradicts(new[second], old[first])
         && oldCases[first].allSatisfy({ newCases[second][$0.key] ?? $0.value == $0.value })
       {
         pairs.append((first, second))
@@ -148,6 +149,17 @@ final class Comparison {
       if let (subject, name) = CaseName.split(question) { result[subject] = name }
     }
     return result
+  }
+
+  /// Whether a call fails on the second path whose receiver is nil on the first one.
+  private func contradicts(_ first: Path, _ second: Path) -> Bool {
+    second.decisions.contains { question, fails in
+      fails && question.hasPrefix("fails: ")
+        && first.decisions.contains { other, hasValue in
+          !hasValue && other.hasSuffix(" != nil")
+            && question.dropFirst(7).hasPrefix(other.dropLast(7) + ".")
+        }
+    }
   }
 
   private func signature(_ path: Path, _ questions: [String]) -> [Int8] {

@@ -59,6 +59,7 @@ extension Comparison {
     _ before: Event, _ after: Event, _ first: Path, _ second: Path, _ pair: Int
   ) {
     compareClosures(before, after)
+    if first.skips(before) || second.skips(after) { return }
     // The call of an `async let` runs where its function is isolated, even if this path fails before
     // it is awaited.
     let isChildCall = second.lists[after.list].kind == .child && !after.isEffect

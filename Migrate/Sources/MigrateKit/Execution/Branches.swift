@@ -55,7 +55,7 @@ extension Machine {
           results.append((state, single))
           continue
         }
-        for (state, answer) in try decide(question, state) {
+        for (state, answer) in try matches(text, single, state) {
           if answer == (single != "nil") {
             results.append((state, single))
           } else {
@@ -66,6 +66,20 @@ extension Machine {
       open = next
     }
     return results + open.map { ($0, nil) }
+  }
+
+  /// Follows the answers to whether a value matches a pattern: `.page(1)` is `.page` with 1 in it.
+  func matches(_ text: String, _ pattern: String, _ state: State) throws -> [(State, Bool)] {
+    guard pattern.hasPrefix("."), pattern.hasSuffix(")"), let open = pattern.firstIndex(of: "("),
+      case let inner = pattern[pattern.index(after: open)...].dropLast(),
+      let first = inner.first, first.isNumber || "\"-.".contains(first),
+      !inner.contains(where: { ",:(".contains($0) })
+    else { return try decide(Self.question(text, pattern, state, self), state) }
+    let outer = String(pattern[..<open])
+    return try decide(Self.question(text, outer), state).flatMap { state, holds in
+      guard holds else { return [(state, false)] }
+      return try matches("\(Self.withoutCast(text))[\(outer)]", String(inner), state)
+    }
   }
 
   private func caseBody(_ steps: [Step], _ state: State) throws -> Results {

@@ -57,9 +57,12 @@ extension Machine {
       return try evaluate(value, state).flatMap { state, value, flow -> [(State, Bool, Flow?)] in
         if let flow { return [(state, false, flow)] }
         let text = value?.text ?? ""
-        return try decide(Self.question(text, pattern), state).map { state, holds in
-          (holds ? matched(names, text, pattern, state) : state, holds, nil)
-        }
+        let isPlain = !pattern.hasPrefix(".")
+        return try
+          (isPlain ? decide(Self.question(text, pattern), state) : matches(text, pattern, state))
+          .map { state, holds in
+            (holds ? matched(names, text, pattern, state) : state, holds, nil)
+          }
       }
     }
   }
@@ -70,6 +73,19 @@ extension Machine {
     if case .member(let base?, let name) = expression.kind, base.isCast || base.isTried {
       return try unwrapped(base, state).map { state, value, flow in
         (state, value.map { member($0, name) }, flow)
+      }
+    }
+    // `optional.flatMap { … }`
+    if case .call(let callee, let arguments) = expression.kind, arguments.count == 1,
+      case .member(let base?, let name) = callee.kind, ["map", "flatMap"].contains(name),
+      case .closure(let body) = arguments[0].value.kind
+    {
+      return try unwrapped(base, state).flatMap { state, value, flow -> Values in
+        guard let value, flow == nil else { return [(state, nil, flow)] }
+        return try invoke(body, [value], state).flatMap { state, value, flow -> Values in
+          guard let value, flow == nil, name == "flatMap" else { return [(state, value, flow)] }
+          return try isPresent(value, state).map { ($0, $1 ? value : nil, nil) }
+        }
       }
     }
     let isThere = isPresentWithSelf(expression)
@@ -101,6 +117,9 @@ extension Machine {
     switch value {
     case .plain("self"): return [(state, true)]
     case .plain("nil"): return [(state, false)]
+    case .plain(let text)
+    where state.openCall(text).map { state.events[$0].isPromise } ?? false:
+      return [(state, true)]
     case .plain(let text) where text.hasSuffix(".first") || text.hasSuffix(".last"):
       // A collection with a first element isn't empty.
       let collection = text[..<(text.lastIndex(of: ".") ?? text.endIndex)]

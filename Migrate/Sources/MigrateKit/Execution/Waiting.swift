@@ -262,6 +262,8 @@ extension Machine {
         inner = next
       } else if case .await(let next) = inner.kind {
         inner = next
+      } else if case .member(let base?, "value") = inner.kind, base.containsCall {
+        inner = base
       } else {
         break
       }

@@ -221,7 +221,8 @@ struct Path {
     event.isOptional
       && decisions.contains { question, hasValue in
         guard !hasValue, question.hasSuffix(" != nil") else { return false }
-        return event.key.hasPrefix(question.dropLast(7).prefix { $0 != "@" } + ".")
+        let subject = question.dropLast(7).prefix { $0 != "@" }
+        return event.key == subject || event.key.hasPrefix(subject + ".")
       }
   }
 
