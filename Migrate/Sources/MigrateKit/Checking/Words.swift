@@ -34,6 +34,6 @@ struct Words {
   /// Words with which elements and the outcomes of their work are described.
   private static let neutral: Set<Substring> = [
     "each", "index", "map", "flatMap", "compactMap", "unordered", "group", "nil", "success",
-    "failure", "result", "results", "promise", "error", "of", "fails", "+", "!=",
+    "failure", "result", "results", "promise", "error", "of", "fails", "!=",
   ]
 }
