@@ -182,8 +182,15 @@ extension Machine {
     let id = state.addPromise(canFail: canThrow && !body.onlyFulfills)
     state.promises[id].isContinuation = true
     let count = state.events.count
+    let lists = state.lists.count
     return try invoke(body, [.resolver(id)], state, isEffect: true).map { state, _, flow in
       var state = state
+      // A callback of a block that was sent to a queue resumes it: the block has run by then.
+      if state.promises[id].outcome == nil {
+        state.promises[id].list =
+          state.promises[id].list
+          ?? state.lists.indices.dropFirst(lists).first { state.lists[$0].kind == .dispatched }
+      }
       for index in state.events.indices.dropFirst(count) where state.events[index].kind == .call {
         state.events[index].isEffect = true
       }
