@@ -327,8 +327,15 @@ func named(_ message: String, _ parameters: [String]) -> String {
 
 extension FunctionDeclaration {
   fileprivate var callsItself: Bool {
-    tokens.contains { token in
-      guard token.text == name, token.nextToken(viewMode: .sourceAccurate)?.text == "(" else {
+    // Functions inside, too.
+    let names = tokens.filter {
+      $0.previousToken(viewMode: .sourceAccurate)?.tokenKind == .keyword(.func)
+    }.map(\.text)
+    return tokens.contains { token in
+      guard token.text == name || names.contains(token.text),
+        token.previousToken(viewMode: .sourceAccurate)?.tokenKind != .keyword(.func),
+        token.nextToken(viewMode: .sourceAccurate)?.text == "("
+      else {
         return false
       }
       let dot = token.previousToken(viewMode: .sourceAccurate)
@@ -345,8 +352,12 @@ extension FunctionDeclaration {
     statements.map { Array($0.tokens(viewMode: .sourceAccurate)) } ?? []
   }
 
-  /// Whether this is an operator that the tree adds to promises.
-  fileprivate var isOperator: Bool { type.isThenable && Declarations.thenables.contains(owner) }
+  /// Whether this is an operator that the tree adds to promises or their results.
+  fileprivate var isOperator: Bool {
+    type.isThenable
+      && (Declarations.thenables.contains(owner) || Declarations.collections.contains(owner))
+      || name.hasSuffix(".get") && owner.hasSuffix("Result")
+  }
 
   /// What the versions of a function have in common, whether or not its name says that it is
   /// `async`.

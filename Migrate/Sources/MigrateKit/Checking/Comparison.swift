@@ -20,9 +20,11 @@ final class Comparison {
       )
     }
 
-    /// Whether two assignments changed their order, which only observers notice, or whether an
+    /// Whether only a log tells, whether two assignments changed their order, which only observers notice, or whether an
     /// actor replaces a queue: both run one piece of code at a time.
     var isMinor: Bool {
+      // A line in the log, which `cauterize` writes.
+      if rule == .effectLost { return detail.hasPrefix("conf.logHandler(.cauterized(") }
       if rule == .executorChanged {
         return detail.hasPrefix("ran on the queue ") && detail.contains(" now runs on the actor ")
       }
@@ -125,6 +127,7 @@ final class Comparison {
     for first in old.indices {
       for second in new.indices
       where fit(oldSignatures[first], newSignatures[second])
+        && !contradicts(old[first], new[second]) && !contradicts(new[second], old[first])
         && oldCases[first].allSatisfy({ newCases[second][$0.key] ?? $0.value == $0.value })
       {
         pairs.append((first, second))
@@ -132,7 +135,8 @@ final class Comparison {
       }
     }
     for index in pairs.indices { compare(index) }
-    return found.filter { !isConsequence($0.key) }.map { difference, occurrence in
+    return found.filter { !isConsequence($0.key) && !isOtherComputation($0.key) }.map {
+      difference, occurrence in
       (difference, occurrence, condition(difference, occurrence))
     }
     .sorted { $0.0 < $1.0 }
@@ -145,6 +149,17 @@ final class Comparison {
       if let (subject, name) = CaseName.split(question) { result[subject] = name }
     }
     return result
+  }
+
+  /// Whether a call fails on the second path whose receiver is nil on the first one.
+  private func contradicts(_ first: Path, _ second: Path) -> Bool {
+    second.decisions.contains { question, fails in
+      fails && question.hasPrefix("fails: ")
+        && first.decisions.contains { other, hasValue in
+          !hasValue && other.hasSuffix(" != nil")
+            && question.dropFirst(7).hasPrefix(other.dropLast(7) + ".")
+        }
+    }
   }
 
   private func signature(_ path: Path, _ questions: [String]) -> [Int8] {
@@ -175,6 +190,22 @@ final class Comparison {
       decisions.contains { $0.value && $0.key.hasSuffix(".isCancelled") }
     }
   }
+
+  /// Whether both versions compute a value from the same collections with the same functions: how
+  /// they go through the elements can't be compared.
+  private func isOtherComputation(_ difference: Difference) -> Bool {
+    guard [.resultChanged, .argumentChanged].contains(difference.rule) else { return false }
+    let parts = difference.detail.components(separatedBy: "` became `")
+    guard parts.count == 2, parts.contains(where: Words.describesElements),
+      // An order that is lost, or elements that are left out.
+      ["unordered ", "[]"].allSatisfy({ parts[0].contains($0) == parts[1].contains($0) }),
+      Words.shape(parts[0]) != Words.shape(parts[1])
+    else { return false }
+    return Words(parts[0]).all.isSubset(of: newWords) && Words(parts[1]).all.isSubset(of: oldWords)
+  }
+
+  private lazy var oldWords = Words(old).all
+  private lazy var newWords = Words(new).all
 
   /// Whether a difference is explained by another one: it mentions a call that differs, or occurs
   /// for other errors than cancellations, too.

@@ -23,7 +23,8 @@ struct WrittenMembers {
     var result: [String: String] = [:]
     for member in implied.subtracting(other.implied) {
       guard let types = other.typed[member], types.count == 1, let type = types.first,
-        typed[member, default: []].subtracting(types).isEmpty
+        typed[member, default: []].subtracting(types).isEmpty,
+        member != Self.initializer([]) || typed[member] == nil
       else { continue }
       result[member] = type
     }

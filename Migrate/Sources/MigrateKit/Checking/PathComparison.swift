@@ -7,6 +7,8 @@ extension Comparison {
     let crashes = alignment.added.contains { second.events[$0].subject == "crash" }
     for index in alignment.missing {
       let event = first.events[index]
+      // To block a thread is no effect that anybody misses.
+      if event.subject == "wait" { continue }
       // A program that crashes does nothing more.
       if crashes || second.ending == .crash && first.ending != .crash { continue }
       if second.skips(event) { continue }
@@ -57,6 +59,7 @@ extension Comparison {
     _ before: Event, _ after: Event, _ first: Path, _ second: Path, _ pair: Int
   ) {
     compareClosures(before, after)
+    if first.skips(before) || second.skips(after) { return }
     // The call of an `async let` runs where its function is isolated, even if this path fails before
     // it is awaited.
     let isChildCall = second.lists[after.list].kind == .child && !after.isEffect
@@ -122,11 +125,10 @@ extension Comparison {
   }
 
   private func compareExecutors(_ before: Event, _ after: Event, _ pair: Int) {
-    // An `async` function runs where it is isolated, and an initializer's thread hardly matters, or
-    // on which background thread a value is computed.
-    if after.isAwaited { return }
-    let isInBackground = before.executor != .main && after.executor != .main
-    if !after.isStrong, isInBackground || after.baseName.first?.isUppercase == true { return }
+    // An `async` function runs where it is isolated. Where a value is computed or a local variable is
+    // set, nobody notices, unless it keeps the main thread busy.
+    if after.isAwaited || (!after.isStrong || after.isLocal) && after.executor != .main { return }
+    if !after.isStrong, after.baseName.first?.isUppercase == true { return }
     guard Self.differ(before.executor, after.executor) else { return }
     note(
       .executorChanged,

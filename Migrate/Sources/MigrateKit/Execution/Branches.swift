@@ -55,7 +55,7 @@ extension Machine {
           results.append((state, single))
           continue
         }
-        for (state, answer) in try decide(question, state) {
+        for (state, answer) in try matches(text, single, state) {
           if answer == (single != "nil") {
             results.append((state, single))
           } else {
@@ -66,6 +66,20 @@ extension Machine {
       open = next
     }
     return results + open.map { ($0, nil) }
+  }
+
+  /// Follows the answers to whether a value matches a pattern: `.page(1)` is `.page` with 1 in it.
+  func matches(_ text: String, _ pattern: String, _ state: State) throws -> [(State, Bool)] {
+    guard pattern.hasPrefix("."), pattern.hasSuffix(")"), let open = pattern.firstIndex(of: "("),
+      case let inner = pattern[pattern.index(after: open)...].dropLast(),
+      let first = inner.first, first.isNumber || "\"-.".contains(first),
+      !inner.contains(where: { ",:(".contains($0) })
+    else { return try decide(Self.question(text, pattern, state, self), state) }
+    let outer = String(pattern[..<open])
+    return try decide(Self.question(text, outer), state).flatMap { state, holds in
+      guard holds else { return [(state, false)] }
+      return try matches("\(Self.withoutCast(text))[\(outer)]", String(inner), state)
+    }
   }
 
   private func caseBody(_ steps: [Step], _ state: State) throws -> Results {
@@ -85,9 +99,11 @@ extension Machine {
       state.environment[names[0]] = .plain(String(known.value))
       return state
     }
+    let subject = pattern.hasPrefix(".") ? Self.withoutCast(text) : text
     for (index, name) in names.enumerated() {
       state.environment[name] = .plain(
-        shortened("\(text)[\(pattern.prefix { $0 != "(" })\(names.count > 1 ? ".\(index)" : "")]"))
+        shortened(
+          "\(subject)[\(pattern.prefix { $0 != "(" })\(names.count > 1 ? ".\(index)" : "")]"))
     }
     return state
   }
@@ -110,11 +126,13 @@ extension Machine {
       var state = state
       let elements = Elements(collection)
       state.loops.append(elements.source)
+      // The work for all elements has started before.
       if case .promise(let id) = elements.element, let list = state.promises[id].list {
-        // The work for all elements has started before.
         for index in state.events.indices where state.events[index].list == list {
           state.events[index].isParallel = true
         }
+      } else if case .plain(let text) = elements.element, let index = state.openCall(text) {
+        state.events[index].isParallel = true
       }
       let bound = destructure(loop.pattern, elements.element, state)
       return try block(loop.steps, bound).map { state, flow in
@@ -205,7 +223,13 @@ extension Machine {
   /// For the patterns `nil` and `?`, the latter of which is any value but `nil`, the question is the
   /// one that `if let` asks.
   static func question(_ text: String, _ pattern: String) -> String {
+    let text = pattern.hasPrefix(".") ? withoutCast(text) : text
     if pattern == "nil" || pattern == "?" { return "\(text) != nil" }
     return pattern.hasPrefix("is ") ? "\(text) \(pattern)" : "\(text) ~ \(pattern)"
+  }
+
+  /// A value without its last cast: `value as? Type` is `.name` if the value is `Type.name`.
+  private static func withoutCast(_ text: String) -> String {
+    text.range(of: " as? ", options: .backwards).map { String(text[..<$0.lowerBound]) } ?? text
   }
 }

@@ -16,6 +16,10 @@ extension Machine {
       let member =
         name == "init" ? WrittenMembers.initializer(arguments.compactMap(\.writtenLabel)) : name
       let type = reading.impliedTypes[member]
+      if name == "init", arguments.isEmpty, type == nil {
+        // Mostly an empty collection, which the other version perhaps writes as one.
+        return [(state, .list(List(elements: [], depth: state.loops.count)), nil)]
+      }
       let callee = name == "init" ? type ?? ".init" : (type ?? "") + "." + name
       return try apply(.plain(callee), nil, arguments, expression, state, isEffect: isEffect)
     case .member(let base?, let name):
@@ -25,8 +29,9 @@ extension Machine {
         let value = value ?? .nothing
         if let known = try change(base, name, arguments, state) { return known }
         if let known = try method(of: value, name, arguments, expression, state) { return known }
-        if base.type.isThenable, let known = inlined(name), known.0.type.isThenable,
-          Declarations.thenables.contains(known.0.owner)
+        if let known = inlined(name), known.0.type.isThenable,
+          base.type.isThenable && Declarations.thenables.contains(known.0.owner)
+            || value.isCollection && Declarations.collections.contains(known.0.owner)
         {
           return try addedOperator(known, value, arguments, expression, state)
         }
@@ -68,8 +73,8 @@ extension Machine {
     }
   }
 
-  /// Enters an operator that the tree adds to promises.
-  private func addedOperator(
+  /// Enters an operator that the tree adds to promises or their results.
+  func addedOperator(
     _ known: (FunctionDeclaration, Body), _ promise: Value, _ arguments: [Expr.Argument],
     _ expression: Expr, _ state: State
   ) throws -> Values {
@@ -169,7 +174,8 @@ extension Machine {
       state.events[state.events.count - 1].needsNoWait =
         state.isInAwait || declarations.isSynchronous(callee, arguments)
     }
-    return [(state, .plain(text), nil)]
+    let ends = ["fatalError", "preconditionFailure"].contains(name)
+    return [ends ? (state, nil, .crashed) : (state, .plain(text), nil)]
   }
 
   /// `data(for:)`, which is what `dataTask(.promise, with:)` does, and the same for uploads.
@@ -233,8 +239,9 @@ extension Machine {
     let name = base == written ? name : base + (mark.map { name[$0...] } ?? "")
     state.loops.append(base)
     let loops = state.loops.count
+    let isComparison = ["sorted", "min", "max", "reduce"].contains { name.hasSuffix("." + $0) }
     let arguments =
-      body.parameters.count > 1 && !element.isTuple
+      isComparison && body.parameters.count > 1
       ? body.parameters.indices.map { Value.plain("each\($0)(\(base))") } : [element]
     return try invoke(body, arguments, state, isEffect: name.hasSuffix("forEach")).map {
       state, value, flow in
@@ -315,6 +322,9 @@ extension Machine {
     of value: Value, _ name: String, _ arguments: [Expr.Argument], _ expression: Expr,
     _ state: State
   ) throws -> Values? {
+    if name == "pipe", arguments.count == 1, arguments[0].label == "to" {
+      return try pipe(value, arguments[0].value, expression.place, state)
+    }
     switch value {
     case .group:
       return try groupMethod(name, arguments, state)

@@ -85,7 +85,7 @@ extension Machine {
         guard case .fulfilled(let value) = outcome, flow == nil, !isNeverNil else {
           return [(state, outcome, flow)]
         }
-        return try decide("\(value.text) != nil", state).map { state, isThere in
+        return try isPresent(value, state).map { state, isThere in
           (state, isThere ? .fulfilled(value) : .rejected(.plain("PMKError.compactMap")), nil)
         }
       }

@@ -38,6 +38,12 @@ struct Elements {
     }
   }
 
+  /// Whether a collection has no order that could be lost.
+  static func hasNoOrder(_ source: String) -> Bool {
+    source.hasPrefix("Set(") || source.contains(".mapValues{") || source.hasSuffix(".values")
+      || source.hasSuffix(".keys")
+  }
+
   static func each(_ source: String) -> Value { .plain("each(\(source))") }
   static func index(_ source: String) -> Value { .plain("index(\(source))") }
 
@@ -60,15 +66,19 @@ extension Machine {
       arguments.count == (name == "reduce" ? 2 : 1), arguments[0].label != "into"
     else { return nil }
     let handler = last.value
-    guard ["map", "compactMap", "filter", "forEach"].contains(name) || name == "reduce" else {
-      return nil
-    }
+    let isConcatenation = if case .list = collection { name == "flatMap" } else { false }
+    guard
+      ["map", "compactMap", "filter", "forEach", "reduce"].contains(name) || isConcatenation
+    else { return nil }
     if name == "reduce" {
       guard case .closure = handler.kind else { return nil }
       return try reduce(collection, arguments[0].value, handler, state)
     }
     if collection.isEmptyList {
       return [(state, name == "forEach" ? .nothing : collection, nil)]
+    }
+    if case .list(let list) = collection, list.depth >= 0, name.hasSuffix("ap") {
+      return try transformed(list, name, handler, state)
     }
     var elements = Elements(collection)
     if case .closure(let body) = handler.kind, name.hasSuffix("ap"),
@@ -87,8 +97,7 @@ extension Machine {
         return (state, flow == nil ? (holds ? collection : empty) : nil, flow)
       }
     }
-    let results = try call(
-      handler, parts(of: elements, for: handler), state, isEffect: name == "forEach")
+    let results = try call(handler, [elements.element], state, isEffect: name == "forEach")
     // A closure that writes `nil` for some elements has values for the others.
     let isKnown = results.contains { $0.1?.text == "nil" }
     return try results.flatMap { state, value, flow -> Values in
@@ -108,12 +117,37 @@ extension Machine {
     }
   }
 
-  /// The arguments for a closure that is called with an element.
-  private func parts(of elements: Elements, for handler: Expr) -> [Value] {
-    guard case .closure(let body) = handler.kind, body.parameters.count > 1,
-      !elements.element.isTuple
-    else { return [elements.element] }
-    return body.parameters.indices.map { .plain("each\($0)(\(elements.source))") }
+  /// `map`, `compactMap`, and `flatMap` of a list whose elements are known.
+  private func transformed(
+    _ list: List, _ name: String, _ handler: Expr, _ state: State
+  ) throws -> Values {
+    var results: [(State, [Value]?, Flow?)] = [(state, [], nil)]
+    for element in list.elements {
+      results = try results.flatMap { state, done, flow -> [(State, [Value]?, Flow?)] in
+        guard let done, flow == nil else { return [(state, nil, flow)] }
+        return try call(handler, [element], state).flatMap {
+          state, value, flow -> [(State, [Value]?, Flow?)] in
+          guard let value, flow == nil else { return [(state, nil, flow)] }
+          guard name == "compactMap" else { return [(state, done + [value], nil)] }
+          return try isPresent(value, state).map { ($0, $1 ? done + [value] : done, nil) }
+        }
+      }
+    }
+    return results.map { [self] state, values, flow in
+      let value = values.map { values in
+        let list = Value.list(List(elements: values, depth: state.loops.count))
+        guard name == "flatMap", let first = values.first else { return list }
+        return values.dropFirst().reduce(first) { sum($0, $1, loops: state.loops) }
+      }
+      return (state, value, flow)
+    }
+  }
+
+  /// Two arrays, one after the other, as `+` describes them.
+  func sum(_ first: Value, _ second: Value, loops: [String]) -> Value {
+    if let known = joined(first, second, loops: loops) { return known }
+    if first.isEmptyList { return second }
+    return second.isEmptyList ? first : .plain(shortened("\(first.text) + \(second.text)"))
   }
 
   private func reduce(
@@ -159,7 +193,20 @@ extension Machine {
   ///
   /// An array that is empty before a loop then has what the loop adds for each element.
   func joined(_ first: Value, _ second: Value, loops: [String]) -> Value? {
-    guard case .list(var list) = first, case .list(let other) = second else { return nil }
+    if case .elements = first, case .list(let other) = second {
+      return .list(List(elements: [first] + other.elements, depth: loops.count))
+    }
+    guard case .list(var list) = first else { return nil }
+    if case .elements(let other) = second {
+      guard list.depth >= 0 else { return nil }
+      if !list.elements.isEmpty {
+        return .list(List(elements: list.elements + [second], depth: loops.count))
+      }
+      // What a loop adds to an empty array for each element: an array of all of it.
+      guard let source = loops.last, list.depth < loops.count else { return second }
+      return .elements(Elements(source: source, element: .elements(other)))
+    }
+    guard case .list(let other) = second else { return nil }
     if list.depth == loops.count {
       list.elements += other.elements
       return .list(list)
@@ -200,13 +247,14 @@ extension Machine {
         {
           var state = state
           state.environment[local] = .elements(
-            Elements(source: source, element: value, isOrdered: false))
+            Elements(
+              source: source, element: value, isOrdered: Elements.hasNoOrder(source)))
           return [(state, .nothing, nil)]
         }
         let list = Value.list(List(elements: [value], depth: state.loops.count))
         return try changed(store(list, base, "+=", isPromise: false, state))
       }
-    case ("append", "contentsOf", 1):
+    case ("append", "contentsOf", 1), ("merge", nil, 2):
       return try evaluate(arguments[0].value, state).flatMap { state, value, flow -> Values in
         guard let value, flow == nil else { return [(state, nil, flow)] }
         return try changed(store(value, base, "+=", isPromise: false, state))
@@ -246,7 +294,8 @@ extension Machine {
   /// Results that a closure looks up by their keys, for each element of the collection.
   private func lookedUp(_ element: Value, _ body: Body, _ state: State) throws -> Value? {
     guard body.isExpression, case .expression(let value)? = body.steps.first,
-      let (name, key) = value.subscripted, case .elements(var elements)? = state.environment[name],
+      case (_, let name?, let key)? = value.subscripted,
+      case .elements(var elements)? = state.environment[name],
       case .name(let parameter) = key.kind, parameter == body.parameters.first,
       elements.key == element.text
     else { return nil }
@@ -258,6 +307,11 @@ extension Machine {
   /// empty collections; nil for other functions.
   func combined(_ name: String, _ labels: [String?], _ values: [Value]) -> Value? {
     if ["Set", "Array"].contains(name), labels == [nil], values[0].isEmptyList { return values[0] }
+    if let empty = values.first(where: \.isEmptyList),
+      name == "zip" || name == "Dictionary" && labels == ["uniqueKeysWithValues"]
+    {
+      return empty
+    }
     if name == "zip", labels == [nil, nil] {
       let parts = values.map { Elements($0) }
       guard parts[0].source == parts[1].source, parts[0].isOrdered, parts[1].isOrdered else {
@@ -279,6 +333,21 @@ extension Machine {
 }
 
 extension Value {
+  /// Another value in place of this one, or in place of each element of this collection.
+  func replaced(by text: String) -> Value {
+    guard case .elements(var elements) = self else { return .plain(text) }
+    elements.element = .plain(text)
+    return .elements(elements)
+  }
+
+  /// Whether this is a collection whose elements are described.
+  var isCollection: Bool {
+    switch self {
+    case .elements, .list: true
+    default: false
+    }
+  }
+
   var isTuple: Bool { if case .tuple = self { true } else { false } }
 
   /// Whether this is an array that is known to be empty.
@@ -288,12 +357,12 @@ extension Value {
 }
 
 extension Expr {
-  /// The variable and the key of `variable[key]`.
-  var subscripted: (name: String, key: Expr)? {
+  /// The parts of `base[key]`, with the name of the base if it's a variable.
+  var subscripted: (base: Expr, name: String?, key: Expr)? {
     guard case .compound(let pieces) = kind, pieces.count == 4, case .text("[") = pieces[1],
-      case .expression(let base) = pieces[0], case .name(let name) = base.kind,
-      case .expression(let key) = pieces[2]
+      case .expression(let base) = pieces[0], case .expression(let key) = pieces[2]
     else { return nil }
-    return (name, key)
+    if case .name(let name) = base.kind { return (base, name, key) }
+    return (base, nil, key)
   }
 }

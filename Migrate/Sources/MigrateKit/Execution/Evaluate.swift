@@ -87,10 +87,12 @@ extension Machine {
         let elements = Elements(values[0])
         if values[1].text == Elements.index(elements.source).text { return elements.element }
       }
-      if pieces.count == 3, case .text("+") = pieces[1],
-        let list = joined(values[0], values[1], loops: state.loops)
-      {
-        return list
+      if pieces.count == 3, case .text("+") = pieces[1] {
+        return sum(values[0], values[1], loops: state.loops)
+      }
+      // A value is what it is under another type.
+      if pieces.count == 2, case .text(let cast) = pieces[1], cast.hasPrefix(" as ") {
+        return values[0]
       }
       var rest = values[...]
       let text = pieces.map { piece -> String in
@@ -140,6 +142,9 @@ extension Machine {
     let isGetter = declarations.isGetter(name, in: base.isSelf ? owner : nil)
     return try evaluate(base, state).flatMap { state, value, flow -> Values in
       if let flow { return [(state, nil, flow)] }
+      if let value, CaseName.ofResult(value.text) != nil, let known = inlined("\(name).get") {
+        return try addedOperator(known, value, [], expression, state)
+      }
       let member = member(value ?? .nothing, name)
       guard isGetter else { return [(state, member, nil)] }
       return try apply(member, value, [], expression, state, isEffect: isEffect)
@@ -170,6 +175,8 @@ extension Machine {
     case .plain(let text) where declarations.part(name, of: text) == .resolver:
       .resolver(PromiseState.stored)
     case .list where base.isEmptyList && name == "isEmpty": .plain("true")
+    case .plain(let text) where declarations.index(of: name, inResultOf: text) != nil:
+      .plain(shortened("\(text).\(declarations.index(of: name, inResultOf: text) ?? 0)"))
     case .elements(let elements) where ["count", "indices", "isEmpty"].contains(name):
       .plain("\(elements.source).\(name)")
     default: .plain(shortened("\(base.text).\(name)"))
@@ -222,6 +229,11 @@ extension Machine {
     }
   }
 
+  /// Functions whose errors are followed where they are called.
+  private static let described: Set<String> = [
+    "withCheckedThrowingContinuation", "Task", "awaitPromise", "hang",
+  ]
+
   /// Whether a call under `try` can be the one that throws.
   private func mayThrow(_ expression: Expr) -> Bool {
     switch expression.kind {
@@ -231,7 +243,7 @@ extension Machine {
       guard let name = callee.lastName, callee.isOwn else { return true }
       // What a function throws that is followed is described.
       if reading.inlined[name] != nil { return false }
-      if ["withCheckedThrowingContinuation", "Task"].contains(name) { return false }
+      if Self.described.contains(name) { return false }
       let known = declarations.byName[name]?.filter {
         declarations.fits($0, arguments.map { $0.label ?? "_" })
       }
@@ -265,14 +277,20 @@ extension Machine {
   func invoke(
     _ body: Body, _ arguments: [Value], _ state: State, isEffect: Bool = false
   ) throws -> Values {
-    guard depth < 12 else { return [(state, .plain("recursion"), nil)] }
+    guard depth < 12, !open.contains(ObjectIdentifier(body)) else {
+      return [(state, .plain("recursion"), nil)]
+    }
     if !body.captures.isEmpty, state.captures[ObjectIdentifier(body)] == nil {
       return try capturing(body, state).flatMap {
         try invoke(body, arguments, $0, isEffect: isEffect)
       }
     }
     depth += 1
-    defer { depth -= 1 }
+    open.insert(ObjectIdentifier(body))
+    defer {
+      depth -= 1
+      open.remove(ObjectIdentifier(body))
+    }
     var state = state
     let outer = state.scope
     state.enter(state.homes[ObjectIdentifier(body)] ?? outer)
@@ -332,6 +350,16 @@ extension Machine {
 }
 
 extension Expr {
+  /// Whether this starts with `call().value`.
+  var containsValueOfCall: Bool {
+    switch kind {
+    case .member(let base?, "value") where base.containsCall: true
+    case .member(let base?, _): base.containsValueOfCall
+    case .call(let callee, _): callee.containsValueOfCall
+    default: false
+    }
+  }
+
   /// Whether this is `task.value`, which is awaited before its members are read.
   var isValueOfTask: Bool {
     if case .member(_?, "value") = kind { true } else { false }

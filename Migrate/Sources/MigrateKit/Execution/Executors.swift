@@ -13,11 +13,12 @@ extension Machine {
     return try evaluate(base, state).flatMap { state, value, flow -> Values in
       if let flow { return [(state, nil, flow)] }
       let executor = Self.executor(named: value?.text ?? "")
+      var state = state
+      if executor == .pool { state.events.removeAll { $0.key == value?.text } }
       let isPromise = arguments.contains {
         if case .member(nil, "promise") = $0.value.kind { true } else { false }
       }
       if name == "sync" { return try within(executor, state) { try invoke(body, [], $0) } }
-      var state = state
       let outer = (state.list, state.executor, state.priority)
       state.list = state.startList(.dispatched)
       let list = state.list

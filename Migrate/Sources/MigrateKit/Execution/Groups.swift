@@ -109,6 +109,7 @@ extension Machine {
     _ state: State, _ pattern: Pattern, _ body: (State) throws -> [(State, Flow)]
   ) throws -> [(State, Flow)] {
     if let error = state.errorOfChildren { return [(state, .thrown(error))] }
+    if state.children.isEmpty { return [(state, .normal(.nothing))] }
     var state = state
     let outer = state.gathered
     var source = "group"
@@ -148,15 +149,24 @@ extension Machine {
     }
   }
 
-  /// Stores the result of a child in a local collection; nil if an assignment doesn't do that.
+  /// Stores a value in a local collection for each element of another one, or for each child of a
+  /// group; nil if an assignment doesn't do that.
   func gather(_ target: Expr, _ value: Value, _ state: State) throws -> State? {
-    guard let source = state.gathered, let (name, key) = target.subscripted,
-      state.environment[name] != nil, let key = try evaluate(key, state).first?.1?.text,
-      key.contains("(\(source))")
+    guard case (_, let name?, let key)? = target.subscripted,
+      let collection = state.environment[name],
+      let source = state.gathered ?? state.loops.last,
+      let key = try evaluate(key, state).first?.1?.text
     else { return nil }
+    switch collection {
+    case .elements(let elements) where elements.source == source: break
+    case _ where collection.isEmptyList: break
+    default: guard state.gathered != nil, key.contains("(\(source))") else { return nil }
+    }
     var state = state
     state.environment[name] = .elements(
-      Elements(source: source, element: value, key: key, isOrdered: key == "index(\(source))"))
+      Elements(
+        source: source, element: value, key: key,
+        isOrdered: key == "index(\(source))" || Elements.hasNoOrder(source)))
     return state
   }
 }

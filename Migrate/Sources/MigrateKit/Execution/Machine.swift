@@ -23,6 +23,8 @@ final class Machine {
   /// The places of the labels in tuples of the code.
   var tupleLabels: [String: Int] = [:]
   var depth = 0
+  /// The bodies that are being executed.
+  var open: Set<ObjectIdentifier> = []
   var stateCount = 0
 
   init(
@@ -295,6 +297,8 @@ final class Machine {
         .set, key: "\(subject) \(symbol) \(text)", subject: subject, values: text,
         at: target.place, isEffect: true, closures: callbacks([value], state), in: &state)
       state.events[state.events.count - 1].isOptional = target.hasOptionalReceiver
+      state.events[state.events.count - 1].isLocal =
+        target.root.map { state.variables.contains($0) } ?? false
       state.assigned[subject, default: 0] += 1
       let isStored = if case .promise = value { true } else { isPromise }
       state.stored[subject] = isStored ? value : nil
@@ -347,6 +351,17 @@ extension Expr {
     }
   }
 
+  /// Whether this is a call of `MainActor.run`.
+  var isMainActorRun: Bool {
+    if case .call(let callee, _) = kind, case .member(let base?, "run") = callee.kind,
+      case .name("MainActor") = base.kind
+    {
+      true
+    } else {
+      false
+    }
+  }
+
   var isSelf: Bool { if case .name("self") = kind { true } else { false } }
 
   /// Whether this is a name, or a member of `self`.
@@ -371,6 +386,7 @@ extension Expr {
     switch kind {
     case .name(let name): name
     case .member(let base?, _): base.root
+    case .compound: subscripted?.base.root
     default: nil
     }
   }

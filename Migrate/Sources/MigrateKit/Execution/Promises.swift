@@ -182,8 +182,15 @@ extension Machine {
     let id = state.addPromise(canFail: canThrow && !body.onlyFulfills)
     state.promises[id].isContinuation = true
     let count = state.events.count
+    let lists = state.lists.count
     return try invoke(body, [.resolver(id)], state, isEffect: true).map { state, _, flow in
       var state = state
+      // A callback of a block that was sent to a queue resumes it: the block has run by then.
+      if state.promises[id].outcome == nil {
+        state.promises[id].list =
+          state.promises[id].list
+          ?? state.lists.indices.dropFirst(lists).first { state.lists[$0].kind == .dispatched }
+      }
       for index in state.events.indices.dropFirst(count) where state.events[index].kind == .call {
         state.events[index].isEffect = true
       }
@@ -229,6 +236,25 @@ extension Machine {
       return try resolve(id, result: first, place, state)
     default:
       return [(state, .plain("resolver.\(name)"), nil)]
+    }
+  }
+
+  /// `promise.pipe(to: resolver.resolve)`; nil for other functions.
+  func pipe(
+    _ promise: Value, _ target: Expr, _ place: Place, _ state: State
+  ) throws -> Values? {
+    guard case .resolverMethod(let id, _)? = try evaluate(target, state).first?.1 else {
+      return nil
+    }
+    var state = state
+    let outer = state.list
+    if outer == 0 { state.list = state.startList(.chain) }
+    return try settle(promise, state).flatMap { state, outcome in
+      settle(id, outcome, place, state).map { state, value, flow in
+        var state = state
+        state.list = outer
+        return (state, value, flow)
+      }
     }
   }
 
@@ -315,7 +341,8 @@ extension Machine {
       let outer = state.list
       state.list = state.startList(.chain)
       let list = state.list
-      return try settleAll(values[...], state, []).map { state, results, flow in
+      return try settleAll(values[...], state, [], ignoresErrors: ignoresErrors).map {
+        state, results, flow in
         var state = state
         state.list = outer
         var value = results.map { $0.count == 1 ? $0[0] : .tuple($0) } ?? .nothing
@@ -323,22 +350,8 @@ extension Machine {
           array.elements = results
           value = .list(array)
         }
-        if ignoresErrors, case .elements(var elements) = value {
-          elements.element = .plain(".success(\(elements.element.text))")
-          value = .elements(elements)
-        }
         var outcome = Outcome.fulfilled(value)
-        if case .thrown(let error)? = flow {
-          outcome = .rejected(error)
-          if ignoresErrors {
-            var results = Value.plain("results")
-            if values.count == 1, case .elements(var elements) = values[0] {
-              elements.element = .plain(".failure(\(error.text))")
-              results = .elements(elements)
-            }
-            outcome = .fulfilled(results)
-          }
-        }
+        if case .thrown(let error)? = flow { outcome = .rejected(error) }
         return state.withPromise(outcome, list: list)
       }
     }

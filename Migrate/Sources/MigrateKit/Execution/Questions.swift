@@ -57,23 +57,41 @@ extension Machine {
       return try evaluate(value, state).flatMap { state, value, flow -> [(State, Bool, Flow?)] in
         if let flow { return [(state, false, flow)] }
         let text = value?.text ?? ""
-        return try decide(Self.question(text, pattern), state).map { state, holds in
-          (holds ? matched(names, text, pattern, state) : state, holds, nil)
-        }
+        let isPlain = !pattern.hasPrefix(".")
+        return try
+          (isPlain ? decide(Self.question(text, pattern), state) : matches(text, pattern, state))
+          .map { state, holds in
+            (holds ? matched(names, text, pattern, state) : state, holds, nil)
+          }
       }
     }
   }
 
   /// The value of an optional expression; none on paths on which it is nil.
   func unwrapped(_ expression: Expr, _ state: State) throws -> [(State, Value?, Flow?)] {
-    // `(value as? Type)?.member`
-    if case .member(let base?, let name) = expression.kind, base.isCast {
+    // `(value as? Type)?.member`, `(try? load())?.member`
+    if case .member(let base?, let name) = expression.kind, base.isCast || base.isTried {
       return try unwrapped(base, state).map { state, value, flow in
         (state, value.map { member($0, name) }, flow)
       }
     }
+    // `optional.flatMap { … }`
+    if case .call(let callee, let arguments) = expression.kind, arguments.count == 1,
+      case .member(let base?, let name) = callee.kind, ["map", "flatMap"].contains(name),
+      case .closure(let body) = arguments[0].value.kind
+    {
+      return try unwrapped(base, state).flatMap { state, value, flow -> Values in
+        guard let value, flow == nil else { return [(state, nil, flow)] }
+        return try invoke(body, [value], state).flatMap { state, value, flow -> Values in
+          guard let value, flow == nil, name == "flatMap" else { return [(state, value, flow)] }
+          return try isPresent(value, state).map { ($0, $1 ? value : nil, nil) }
+        }
+      }
+    }
+    let isThere = isPresentWithSelf(expression)
     return try evaluate(expression, state).flatMap { state, value, flow -> Values in
       guard let value, flow == nil else { return [(state, nil, flow)] }
+      if isThere, value.text != "nil" { return [(state, value, nil)] }
       if let (text, type) = value.cast {
         return try decide("\(text) is \(type)", state).map { ($0, $1 ? .plain(text) : nil, nil) }
       }
@@ -81,10 +99,27 @@ extension Machine {
     }
   }
 
+  /// Whether this is a call such as `try await self?.load()`, of a function whose result isn't nil.
+  private func isPresentWithSelf(_ expression: Expr) -> Bool {
+    switch expression.kind {
+    case .attempt(.propagate, let inner), .await(let inner): isPresentWithSelf(inner)
+    case .call(let callee, let arguments):
+      if case .member(let base?, _) = callee.kind, base.isSelf, base.isOptional {
+        declarations.returnsNonOptional(callee, arguments)
+      } else {
+        false
+      }
+    default: false
+    }
+  }
+
   func isPresent(_ value: Value, _ state: State) throws -> [(State, Bool)] {
     switch value {
     case .plain("self"): return [(state, true)]
     case .plain("nil"): return [(state, false)]
+    case .plain(let text)
+    where state.openCall(text).map { state.events[$0].isPromise } ?? false:
+      return [(state, true)]
     case .plain(let text) where text.hasSuffix(".first") || text.hasSuffix(".last"):
       // A collection with a first element isn't empty.
       let collection = text[..<(text.lastIndex(of: ".") ?? text.endIndex)]
@@ -263,6 +298,13 @@ extension String {
 }
 
 extension Expr {
+  /// Whether this is `try? value`.
+  fileprivate var isTried: Bool {
+    if case .attempt(.optional, _) = kind { return true }
+    guard case .tuple(let parts) = kind, parts.count == 1 else { return false }
+    return parts[0].value.isTried
+  }
+
   /// Whether this is `value as? Type`.
   fileprivate var isCast: Bool {
     guard case .compound(let pieces) = kind, pieces.count == 2, case .text(let cast) = pieces[1]

@@ -14,7 +14,9 @@ extension Machine {
       target = bridged(callee) ?? inner
     case .call(let callee, let arguments):
       // `await send(load())` and `await load().sorted()` await the calls inside, too.
-      let isAsync = declarations.mayBeAsync(callee, arguments)
+      // In `await task().value.text()`, the value is what is awaited.
+      let isAsync = declarations.mayBeAsync(
+        callee, arguments, onlyDeclared: callee.containsValueOfCall)
       target = covered(callee, arguments, inner, state, onlyDeclared: isAsync)
       if !isAsync, target.containsAwait { return try evaluate(target, state, isEffect: isEffect) }
     case .compound(let pieces):
@@ -50,6 +52,11 @@ extension Machine {
           return (state, flow == nil ? .list(list) : nil, flow)
         }
       }
+      // A closure that ran on the main actor: what it did and threw is known.
+      if target.isMainActorRun, !state.isPending(value ?? .nothing) {
+        state.executor = resumed(state)
+        return [(state, value, nil)]
+      }
       if case .plain(let text)? = value, target.type.isThenable || inner.isValueOfTask {
         state.waits[text] = !state.events.contains { $0.kind == .call && $0.key == text }
       }
@@ -78,6 +85,8 @@ extension Machine {
       result = Expr(.await(expression), expression.place, .other)
     case .name where isGetter(expression, state) || isChild(expression, state),
       .member where isGetter(expression, state):
+      result = Expr(.await(expression), expression.place, .other)
+    case .member(let base?, "value") where base.containsCall:
       result = Expr(.await(expression), expression.place, .other)
     case .member(let base?, let name):
       result = Expr(
@@ -159,16 +168,23 @@ extension Machine {
     }
   }
 
+  /// Waits for several values; with `ignoresErrors`, their results are `.success` and `.failure`.
   func settleAll(
-    _ values: ArraySlice<Value>, _ state: State, _ done: [Value]
+    _ values: ArraySlice<Value>, _ state: State, _ done: [Value], ignoresErrors: Bool = false
   ) throws -> [(State, [Value]?, Flow?)] {
     guard let first = values.first else { return [(state, done, nil)] }
     return try settle(first, state).flatMap { state, outcome -> [(State, [Value]?, Flow?)] in
+      let result: Value
       switch outcome {
-      case .rejected(let error): return [(state, nil, .thrown(error))]
+      case .rejected(let error) where !ignoresErrors: return [(state, nil, .thrown(error))]
+      case .rejected(let error): result = first.replaced(by: ".failure(\(error.text))")
+      case .fulfilled(.elements(let elements)) where ignoresErrors:
+        result = first.replaced(by: ".success(\(elements.element.text))")
       case .fulfilled(let value):
-        return try settleAll(values.dropFirst(), state, done + [value])
+        result = ignoresErrors ? .plain(".success(\(value.text))") : value
       }
+      return try settleAll(
+        values.dropFirst(), state, done + [result], ignoresErrors: ignoresErrors)
     }
   }
 
@@ -246,6 +262,8 @@ extension Machine {
         inner = next
       } else if case .await(let next) = inner.kind {
         inner = next
+      } else if case .member(let base?, "value") = inner.kind, base.containsCall {
+        inner = base
       } else {
         break
       }

@@ -5,7 +5,7 @@ import SwiftSyntax
 extension Lowering {
   func call(_ node: FunctionCallExprSyntax, _ place: Place) -> Expr {
     let member = node.calledExpression.as(MemberAccessExprSyntax.self).flatMap {
-      $0.base?.trimmedDescription == "_Concurrency" ? nil : $0
+      Self.modules.contains($0.base?.trimmedDescription ?? "") ? nil : $0
     }
     let receiver = member?.base.map(expression)
     let name = member?.declName.baseName.text ?? ""
@@ -41,8 +41,9 @@ extension Lowering {
       let callee = Expr(.member(lowered, name), self.place(member.declName))
       return Expr(.call(callee, all), place, callType(lowered, name, all))
     }
-    // `[Type]()` is `[]`.
-    if node.calledExpression.is(ArrayExprSyntax.self), all.isEmpty {
+    // `[Type]()` is `[]`, and `[Key: Value]()` is `[:]`.
+    let called = node.calledExpression
+    if called.is(ArrayExprSyntax.self) || called.is(DictionaryExprSyntax.self), all.isEmpty {
       return Expr(.list([]), place, .other)
     }
     var callee = expression(node.calledExpression)

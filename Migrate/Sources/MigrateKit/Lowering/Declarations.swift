@@ -52,6 +52,21 @@ final class FunctionDeclaration {
   /// Whether a call of the function has no value.
   var isVoid: Bool { ["", "Void", "()"].contains(returns.filter { !$0.isWhitespace }) }
 
+  /// The labels of the tuple that the function, or its promise, returns.
+  private(set) lazy var resultLabels: [String] = {
+    var text = returns.filter { !$0.isWhitespace }[...]
+    if let open = text.firstIndex(of: "<"), text.hasSuffix(")>") {
+      text = text[text.index(after: open)...].dropLast()
+    }
+    guard text.hasPrefix("("), text.hasSuffix(")") else { return [] }
+    var depth = 0
+    let parts = text.dropFirst().dropLast().split { character in
+      if "([<".contains(character) { depth += 1 } else if ")]>".contains(character) { depth -= 1 }
+      return depth == 0 && character == ","
+    }
+    return parts.map { String($0.prefix { $0 != ":" }) }
+  }()
+
   /// Whether a parameter can be a closure: a collection or a basic type can't.
   func takesClosure(at index: Int) -> Bool {
     guard parameters.indices.contains(index) else { return true }
@@ -196,6 +211,19 @@ final class Declarations {
   /// The library of a file: the one that it imports, or the only one in the tree.
   func library(of file: SourceFile) -> Library? { Library.used(by: file.imports) ?? library }
 
+  /// The position of a label in the tuple that the function of a call returns; nil for other calls.
+  func index(of label: String, inResultOf call: String) -> Int? {
+    guard call.hasSuffix(")") else { return nil }
+    var depth = 0
+    let open = call.indices.reversed().first { index in
+      if call[index] == ")" { depth += 1 } else if call[index] == "(" { depth -= 1 }
+      return depth == 0
+    }
+    guard let open else { return nil }
+    let name = call[..<open].split(separator: ".").last.map(String.init) ?? ""
+    return byName[name]?.lazy.compactMap { $0.resultLabels.firstIndex(of: label) }.first
+  }
+
   /// Whether the functions that a call can be are declared with a result that isn't optional.
   func returnsNonOptional(_ callee: Expr, _ arguments: [Expr.Argument]) -> Bool {
     let fitting = candidates(callee, arguments)
@@ -218,8 +246,9 @@ final class Declarations {
     var all = candidates(callee, arguments)
     if case .member(let base?, _) = callee.kind, !base.isSelf {
       // A method of the type of a property; others can be those of types that aren't declared.
-      let type = base.lastName.flatMap { typeName(ofProperty: $0) }
-      all = all.filter { $0.owner == type }
+      let name = base.lastName ?? ""
+      let type = name.first?.isUppercase == true ? name : typeName(ofProperty: name)
+      if name != "Self" { all = all.filter { $0.owner == type } }
     }
     return !all.isEmpty && all.allSatisfy { !$0.isAsync && !$0.type.isThenable }
   }
@@ -308,6 +337,8 @@ final class Declarations {
 
   /// The libraries' types, which programs extend.
   static let thenables: Set<String> = ["Promise", "Guarantee", "Thenable", "CatchMixin"]
+  /// The types of collections, which programs extend with combinations of promises.
+  static let collections: Set<String> = ["Sequence", "Collection", "Array"]
 
   /// Whether all functions with a name take a closure last that returns a promise.
   func takesPromiseClosure(_ name: String) -> Bool {

@@ -41,6 +41,8 @@ extension Lowering {
       return Expr(.tuple(arguments(tuple.elements)), place, .other)
     case .arrayExpr(let array):
       return Expr(.list(array.elements.map { expression($0.expression) }), place, .other)
+    case .dictionaryExpr(let dictionary) where dictionary.content.is(TokenSyntax.self):
+      return Expr(.list([]), place, .other)
     case .ternaryExpr(let ternary):
       let first = expression(ternary.thenExpression)
       return Expr(
@@ -102,7 +104,7 @@ extension Lowering {
       return Expr(.member(nil, name), place, .promise)
     }
     guard let base = node.base else { return Expr(.member(nil, name), place) }
-    if base.trimmedDescription == "_Concurrency" { return Expr(.name(name), place) }
+    if Self.modules.contains(base.trimmedDescription) { return Expr(.name(name), place) }
     let lowered = expression(base)
     // `Owner.Inner` and `Inner` are one type inside `Owner`.
     if name.first?.isUppercase == true, case .name(owner) = lowered.kind {
@@ -124,6 +126,9 @@ extension Lowering {
       .member(lowered, name), place,
       isForeign || Self.collectionNames.contains(name) ? .other : type)
   }
+
+  /// Modules whose names stand before those of their functions.
+  static let modules: Set<String> = ["_Concurrency", "Swift", "PromiseKit", "Promises"]
 
   /// Members and functions of the standard library, which have no promises.
   static let collectionNames: Set<String> = [

@@ -69,6 +69,8 @@ struct Event {
   let priority: String
   /// Whether the event only happens if an optional receiver has a value.
   var isOptional = false
+  /// Whether this changes a local variable.
+  var isLocal = false
 }
 
 /// A closure that another function calls.
@@ -219,7 +221,8 @@ struct Path {
     event.isOptional
       && decisions.contains { question, hasValue in
         guard !hasValue, question.hasSuffix(" != nil") else { return false }
-        return event.key.hasPrefix(question.dropLast(7).prefix { $0 != "@" } + ".")
+        let subject = question.dropLast(7).prefix { $0 != "@" }
+        return event.key == subject || event.key.hasPrefix(subject + ".")
       }
   }
 
