@@ -8,7 +8,8 @@
     ///
     /// Call it once, when the program starts. Later calls do nothing.
     ///
-    /// - Complexity: Each handler costs one additional read of the logger and one binding.
+    /// - Complexity: Each handler costs two reads of the logger, and a binding if another one is current
+    ///   when it runs.
     public static func propagateLogger() { loggerIsPropagated }
 
     private static let loggerIsPropagated: Void = propagate(

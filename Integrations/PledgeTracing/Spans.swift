@@ -1,5 +1,5 @@
 #if Tracing
-  @_spi(DropIns) import Pledge
+  import Pledge
   import ServiceContextModule
   import Tracing
 
@@ -94,12 +94,7 @@
     func around<Value>(_ work: (any Span) throws -> Promise<Value>) -> Promise<Value> {
       do {
         return try ServiceContext.withValue(span.context) { try work(span) }
-          .tap(on: .immediate) { result in
-            switch result {
-            case .success: self.end { _ in }
-            case .failure(let error): self.fail(error)
-            }
-          }
+          .noting { error in if let error { self.fail(error) } else { self.end { _ in } } }
       } catch {
         fail(error)
         return .rejected(error)

@@ -77,6 +77,8 @@ private struct Word: OptionSet {
   static let uncancellable = Word(bit: 16)
   /// The handler only watches its source: it isn't a consumer.
   static let watcher = Word(bit: 17)
+  /// The handler's closure is the library's, and calls none of the user's.
+  static let contextFree = Word(bit: 20)
 
   /// How the handler reaches its target.
   var targetKind: HandlerTarget.Kind {
@@ -125,7 +127,7 @@ struct Role: Sendable {
   @usableFromInline static var error: Role { Role(traits: .wantsRejection) }
   /// Its closure receives the result.
   @usableFromInline static var result: Role { Role(traits: .wants) }
-  /// A closure of the library that is called whenever the source ends, even if it's abandoned.
+  /// Its closure is called whenever the source ends, even if it's abandoned.
   @usableFromInline static var end: Role { Role(traits: .wants.with(.wantsAbandonment)) }
   /// It passes the result on, without a closure.
   @usableFromInline static var copy: Role { Role(traits: []) }
@@ -139,6 +141,11 @@ struct Role: Sendable {
   @usableFromInline static var watcher: Role { Role(traits: .wants.with(.watcher)) }
   /// An observer that isn't a consumer.
   static var watchingObserver: Role { Role(traits: [.wantsAbandonment, .watcher]) }
+
+  /// The same role, for a closure of the library that calls none of the user's and so doesn't need the
+  /// context.
+  @usableFromInline var contextFree: Role { Role(traits: traits.with(.contextFree)) }
+  var needsContext: Bool { !traits.has(.contextFree) }
 }
 
 /// The part of a promise that doesn't depend on the type of its value.

@@ -28,7 +28,7 @@ class Handler: Cell, @unchecked Sendable {
     self.target = target.object.map { .passRetained($0) }
     // Only a user's closure can read the task-local values. Each branch ends the initializer, so
     // that `run` and `body` are moved and not retained.
-    if Instrumentation.capturesContext, body != nil {
+    if Instrumentation.capturesContext, body != nil, role.needsContext {
       self.run = Self.capturingContext(run)
       self.body = body
       super.init(role, target.kind, source: source)

@@ -110,7 +110,7 @@ public final class LatestOnly<Value: Sendable>: Sendable {
     }
     // A newer one, or `cancel()`, which this one can have called, has found nothing to cancel.
     if !isLatest { work.cancel() }
-    return .onEnd(of: work) { [weak self] in self?.forget(number) }
+    return work.ending { [weak self] in self?.forget(number) }
   }
 
   private func forget(_ number: Int) {

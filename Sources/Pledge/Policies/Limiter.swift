@@ -221,7 +221,7 @@ public final class Limiter: Sendable {
       if let waiter { { waiter.end() } } else { { [newStart] in newStart } }
     let result = Promise<T>(
       cell: work.cell.derive(
-        T.self, .end, body: ErasedClosure(start)
+        T.self, endRole, body: ErasedClosure(start)
       ) { handler, source in
         let start = handler.takeBody(as: (@Sendable () -> Start?).self)()
         // First the room, then the result, because a caller that receives the result can submit the
@@ -234,6 +234,9 @@ public final class Limiter: Sendable {
     if let waiter { wait(waiter) }
     return result
   }
+
+  /// The role of the handler of an operation's end, which calls only `isOverload` of the user's.
+  @usableFromInline var endRole: Role { isOverload == nil ? .end.contextFree : .end }
 
   /// Submits an operation whose handlers are attached to its gate.
   @usableFromInline

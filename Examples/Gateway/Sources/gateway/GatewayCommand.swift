@@ -14,7 +14,7 @@ struct GatewayCommand: AsyncParsableCommand {
 
   @Option(help: "The port of the gateway.")
   var port = 8080
-  @Option(help: "The milliseconds after which a slow call is repeated.")
+  @Option(help: "The least number of milliseconds after which a slow call is repeated.")
   var hedgeAfter = 50
   @Flag(help: "Don't repeat slow calls.")
   var noHedge = false

@@ -4,7 +4,7 @@ struct Settings: Sendable {
   var port = 0
   /// The time limit of a request, unless its header field `x-deadline-ms` specifies less.
   var timeout = Duration.seconds(2)
-  /// The delay after which a slow call is repeated; nil for never.
+  /// The minimum delay after which a slow call is repeated; nil for never.
   var hedgeDelay: Duration? = .milliseconds(50)
   /// The fraction of calls that can be hedged, on average.
   var hedgeRatio = 0.05

@@ -18,7 +18,7 @@ final class AsyncBackend<Part: Decodable & Sendable>: Sendable {
   private let limiter: AsyncLimiter
   private let attempts: Int
   private let retryBudget = TokenBudget(capacity: 20, perSuccess: 0.1)
-  private let hedgeDelay: Duration?
+  private let hedgeDelay: HedgeDelay?
   private let hedgeBudget: TokenBudget
 
   init(name: String, address: Promise<String>, settings: Settings, services: SharedServices) {
@@ -31,7 +31,7 @@ final class AsyncBackend<Part: Decodable & Sendable>: Sendable {
       settings.concurrency, queueCapacity: settings.queueCapacity,
       metrics: AsyncLimiterMetrics(name, factory: services.metrics))
     attempts = settings.attempts
-    hedgeDelay = settings.hedgeDelay
+    hedgeDelay = settings.hedgeDelay.map { HedgeDelay(minimum: $0) }
     hedgeBudget = TokenBudget(
       capacity: settings.hedgeReserve, perSuccess: settings.hedgeRatio)
   }
@@ -51,10 +51,12 @@ final class AsyncBackend<Part: Decodable & Sendable>: Sendable {
 
   private func hedgedCall(_ id: Int, by deadline: Deadline) async throws -> Part {
     guard let hedgeDelay else { return try await call(id, by: deadline) }
-    return try await hedged(delay: hedgeDelay, budget: hedgeBudget) { [self] attempt in
+    let delay = hedgeDelay.current
+    return try await hedged(delay: delay, budget: hedgeBudget) { [self] attempt in
       if attempt > 1 {
+        hedgeDelay.noteHedge()
         metrics.hedges.increment()
-        Logger.current.debug("\(name) \(id) is called again: no response within \(hedgeDelay)")
+        Logger.current.debug("\(name) \(id) is called again: no response within \(delay)")
       }
       return try await call(id, by: deadline)
     }
@@ -67,7 +69,9 @@ final class AsyncBackend<Part: Decodable & Sendable>: Sendable {
     let response = try await withSpan(name, ofKind: .client) { _ in
       try await send(request, by: deadline)
     }
-    metrics.latency.record(duration: start.duration(to: .now))
+    let latency = start.duration(to: .now)
+    hedgeDelay?.note(latency)
+    metrics.latency.record(duration: latency)
     Logger.current.debug("\(name) \(id): status \(response.status.code) after \(start.elapsed)")
     return try decode(Part.self, from: response.body, status: response.status, of: name)
   }

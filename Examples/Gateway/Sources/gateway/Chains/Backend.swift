@@ -16,7 +16,7 @@ final class Backend<Part: Decodable & Sendable>: Sendable {
   private let client: HTTPClient
   private let metrics: BackendMetrics
   private let retries: RetryPolicy
-  private let hedgeDelay: Duration?
+  private let hedgeDelay: HedgeDelay?
   private let hedgeBudget: RetryBudget
 
   init(name: String, address: Promise<String>, settings: Settings, services: SharedServices) {
@@ -32,7 +32,7 @@ final class Backend<Part: Decodable & Sendable>: Sendable {
       .retrying { error in isWorthRetrying(error) }
       .withBudget(RetryBudget(capacity: 20, tokensPerSuccess: 0.1))
       .measured(as: name, factory: services.metrics)
-    hedgeDelay = settings.hedgeDelay
+    hedgeDelay = settings.hedgeDelay.map { HedgeDelay(minimum: $0) }
     hedgeBudget = RetryBudget(
       capacity: settings.hedgeReserve, tokensPerSuccess: settings.hedgeRatio)
   }
@@ -60,11 +60,13 @@ final class Backend<Part: Decodable & Sendable>: Sendable {
   ) -> Promise<Part> {
     guard let hedgeDelay else { return call() }
     let calls = AtomicCounter()
-    return Promise.hedged(on: .immediate, delay: hedgeDelay, budget: hedgeBudget) {
+    let delay = hedgeDelay.current
+    return Promise.hedged(on: .immediate, delay: delay, budget: hedgeBudget) {
       [name, metrics] in
       if calls.increment() > 1 {
+        hedgeDelay.noteHedge()
         metrics.hedges.increment()
-        Logger.current.debug("\(name) \(id) is called again: no response within \(hedgeDelay)")
+        Logger.current.debug("\(name) \(id) is called again: no response within \(delay)")
       }
       return call()
     }
@@ -84,8 +86,10 @@ final class Backend<Part: Decodable & Sendable>: Sendable {
           deadline: deadline.nio, logger: .current)
       }
       .traced(as: name, ofKind: .client)
-      .map(on: .immediate) { [name, metrics] response in
-        metrics.latency.record(duration: start.duration(to: .now))
+      .map(on: .immediate) { [name, metrics, hedgeDelay] response in
+        let latency = start.duration(to: .now)
+        hedgeDelay?.note(latency)
+        metrics.latency.record(duration: latency)
         Logger.current.debug(
           "\(name) \(id): status \(response.status.code) after \(start.elapsed)")
         return try decode(Part.self, from: response.body, status: response.status, of: name)
