@@ -87,6 +87,11 @@ private func controllingTime(_ end: ContinuousClock.Instant, _ budget: RetryBudg
   _ = policies
 }
 
+private func shown(_ name: String, _ latest: LatestOnly<Void>) -> Promise<Void> {
+  @Sendable func show(_ page: Page) {}
+  return latest.run { downloadPage(from: name).done { page in show(page) } }
+}
+
 private func sharing(
   _ limiter: Limiter, _ breaker: CircuitBreaker, _ service: ResiliencePipeline,
   _ pages: RequestCoalescer<String, Page>, _ users: DataLoader<Int, User>, _ scope: PromiseScope
@@ -100,6 +105,7 @@ private func sharing(
   _ = Promise.hedged(delay: .milliseconds(50)) { service.run { downloadPage(from: "a") } }
   let latest = LatestOnly<Page>(debounce: .milliseconds(200))
   _ = latest.run { downloadPage(from: name) }
+  _ = shown(name, LatestOnly())
   _ = pages.promise(for: name) { downloadPage(from: name) }
   _ = Promise.all(ids.map { id in users.promise(for: id) })
   _ = Promise.using(openConnection(), release: { c in _ = c.close() }) { c in c.get("a") }
