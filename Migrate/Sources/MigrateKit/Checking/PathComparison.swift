@@ -7,7 +7,7 @@ extension Comparison {
     let crashes = alignment.added.contains { second.events[$0].subject == "crash" }
     for index in alignment.missing {
       let event = first.events[index]
-      // To block a thread is no effect that anybody misses.
+      // A thread that no longer blocks is no lost effect.
       if event.subject == "wait" { continue }
       // A program that crashes does nothing more.
       if crashes || second.ending == .crash && first.ending != .crash { continue }
@@ -126,7 +126,7 @@ extension Comparison {
 
   private func compareExecutors(_ before: Event, _ after: Event, _ pair: Int) {
     // An `async` function runs where it is isolated. Where a value is computed or a local variable is
-    // set, nobody notices, unless it keeps the main thread busy.
+    // set makes no difference, unless it keeps the main thread busy.
     if after.isAwaited || (!after.isStrong || after.isLocal) && after.executor != .main { return }
     if !after.isStrong, after.baseName.first?.isUppercase == true { return }
     guard Self.differ(before.executor, after.executor) else { return }
