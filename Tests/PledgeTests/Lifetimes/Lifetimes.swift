@@ -79,6 +79,7 @@ import Testing
   }
 
   @Test func afterAnExecutorDropsItsJobs() async throws {
+    DiagnosticsLog.install()
     let executor = ManualExecutor()
     attachAll(to: .value(1), on: executor)
     executor.dropAll()

@@ -96,6 +96,7 @@ import Testing
   }
 
   @Test func executorThatDropsItsJobs_breaksLongChainsInConstantStack() async {
+    DiagnosticsLog.install()
     await onSmallStack {
       let (start, resolver) = Promise<Int>.withResolvers()
       var last = start
