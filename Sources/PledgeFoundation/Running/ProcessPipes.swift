@@ -1,12 +1,12 @@
 import Foundation
 
 #if os(macOS) || os(Linux)
-  /// The pipes between this process and one that it launches, which a thread of their own serves.
+  /// The pipes between this process and one that it launches; one thread serves them.
   ///
   /// It doesn't use dispatch sources: on Linux, cancelling one while its pipe becomes readable can
   /// crash inside libdispatch.
   ///
-  /// `@unchecked Sendable`: the alarm is immutable; the thread that calls `serve` has the rest.
+  /// `@unchecked Sendable`: the alarm is immutable; only the thread that calls `serve` accesses the rest.
   final class ProcessPipes: @unchecked Sendable {
     /// Its end wakes the thread.
     private let alarm: (forReading: FileHandle, forWriting: FileHandle)

@@ -38,7 +38,8 @@ public final class TestClock: Clock, Sendable {
   private struct State {
     var now = Instant(offset: .zero)
     var sleepers = Heap<Sleeper>()
-    var sleeperCount = 0
+    /// The sequence number of the next sleeper.
+    var nextOrder = 0
     var isClosed = false
   }
 
@@ -100,8 +101,8 @@ public final class TestClock: Clock, Sendable {
       if sleeper.isCancelled || state.isClosed { return false }
       if sleeper.deadline <= state.now { return true }
       sleeper.end = end
-      sleeper.order = state.sleeperCount
-      state.sleeperCount += 1
+      sleeper.order = state.nextOrder
+      state.nextOrder += 1
       state.sleepers.insert(sleeper)
       return nil
     }

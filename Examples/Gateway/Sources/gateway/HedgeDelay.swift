@@ -21,7 +21,7 @@ final class HedgeDelay: Sendable {
   /// Records that a call is made again; its latency remains unknown.
   func noteHedge() { delay.withLock { adapt(&$0, isTooShort: true) } }
 
-  /// Changes the delay such that it stays the same on average if it is too short for one call in 25.
+  /// Changes the delay, so that it is constant on average if it is too short for one call in 25.
   private func adapt(_ delay: inout Duration, isTooShort: Bool) {
     delay = isTooShort ? delay * 1.024 : max(minimum, delay * 0.999)
   }
