@@ -254,7 +254,7 @@ public final class Limiter: Sendable {
   func enter() -> Bool {
     guard withQueue({ $0.enter() }) else { return false }
     monitors.note(.waited(nanoseconds: 0))
-    noteStart()
+    monitors.note(.running(1))
     return true
   }
 
@@ -264,17 +264,14 @@ public final class Limiter: Sendable {
     waiter.submission = monitoredTime
     monitors.note(.waiting(1))
     let submission = withQueue { $0.submit(waiter) }
-    if case .waiting = submission {
-      startTimer()
-      return false
-    }
+    if case .waiting = submission { return false }
     monitors.note(.waiting(-1))
     if case .rejected(let error) = submission {
       monitors.note(.rejected)
       throw error
     }
     noteEnd(of: waiter)
-    noteStart()
+    monitors.note(.running(1))
     return true
   }
 
@@ -294,42 +291,37 @@ public final class Limiter: Sendable {
     monitors.note(.waited(nanoseconds: now.inNanoseconds - start.inNanoseconds))
   }
 
-  private func noteStart() {
-    monitors.note(.running(1))
-    startTimer()
-  }
-
-  /// Calls `body` with the queue at the present time, which only a rate needs.
+  /// Calls `body` with the queue at the present time and then starts a timer if the queue needs one,
+  /// both of which only a rate requires.
   private func withQueue<Result>(
     _ body: (inout sending LimiterQueue) -> sending Result
   ) -> sending Result {
     // The clock can be user code, so it's read without the lock.
     guard hasRate else { return state.withLock(body) }
     let now = stopwatch().inNanoseconds
-    return state.withLock { queue in
+    let (result, rest) = state.withLock { queue in
       queue.advance(to: now)
-      return body(&queue)
+      let result = body(&queue)
+      return (result, queue.setAlarm())
     }
-  }
-
-  /// Starts the timer of the rate, if the queue needs one; the timer retains the limiter.
-  private func startTimer() {
-    guard hasRate, let rest = state.withLock({ $0.setAlarm() }) else { return }
-    _ = Promise<Void>.after(rest, time).mapped(.inPlace { [self] _ in startNext() })
+    if let rest {
+      // The timer retains the limiter.
+      _ = Promise<Void>.after(rest, time).mapped(.inPlace { [self] _ in startNext() })
+    }
+    return result
   }
 
   /// Starts `waiter`, for which the queue has made room.
   private func start(_ waiter: LimiterWaiter?) {
-    guard let waiter else { return startTimer() }
+    guard let waiter else { return }
     monitors.note(.waiting(-1))
     noteEnd(of: waiter)
-    noteStart()
+    monitors.note(.running(1))
     waiter.start(in: self)
   }
 
   private func startNext() {
     while let waiter = withQueue({ $0.startNext() }) { start(waiter) }
-    startTimer()
   }
 
   /// Where and when an operation started.
