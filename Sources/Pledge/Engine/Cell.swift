@@ -79,12 +79,22 @@ private struct Word: OptionSet {
   static let watcher = Word(bit: 17)
   /// The handler's closure is the library's, and calls none of the user's.
   static let contextFree = Word(bit: 20)
+  /// The closure receives a cancellation in place.
+  static let sparesCancellation = Word(bit: 21)
 
   /// How the handler reaches its target.
   var targetKind: HandlerTarget.Kind {
     HandlerTarget.Kind(rawValue: rawValue >> 18 & 3).unsafelyUnwrapped
   }
   static func reaching(_ kind: HandlerTarget.Kind) -> Word { Word(rawValue: kind.rawValue << 18) }
+
+  /// Whether a handler's closure receives, on its target, a value or, if there is one, this rejection.
+  @inline(__always)
+  func receives(_ rejection: Rejection?) -> Bool {
+    guard let rejection else { return has(.wantsValue) }
+    if rejection.isCancellation, has(.sparesCancellation) { return false }
+    return has(rejection.isAbandonment ? .wantsAbandonment : .wantsRejection)
+  }
 
   static let wants: Word = [.wantsValue, .wantsRejection]
   /// Both are set for a cleanup only.
@@ -125,6 +135,10 @@ struct Role: Sendable {
   @usableFromInline static var value: Role { Role(traits: .wantsValue) }
   /// Its closure receives the error; a value is passed on.
   @usableFromInline static var error: Role { Role(traits: .wantsRejection) }
+  /// Like `error`, but a cancellation, as a drop-in module defines it, doesn't go to the target.
+  @usableFromInline static var errorSparingCancellation: Role {
+    Role(traits: .wantsRejection.with(.sparesCancellation))
+  }
   /// Its closure receives the result.
   @usableFromInline static var result: Role { Role(traits: .wants) }
   /// Its closure is called whenever the source ends, even if it's abandoned.
@@ -495,18 +509,20 @@ class Cell: Job, @unchecked Sendable {
   @inline(__always)
   final func start(isInPlace: Bool) -> Unmanaged<Cell>? {
     let seen = lock()
-    if seen.has([.started, .detached]) {
-      let isForExecutor =
-        isInPlace && seen.targetKind != .inPlace && seen.has(.wantsRejection)
-      if seen.has(.started) || isForExecutor {
-        unlock(seen)
-        return nil
-      }
+    if seen.has(.started) || (seen.has(.detached) && isInPlace && isForTarget(seen)) {
+      unlock(seen)
+      return nil
     }
     let source = slot
     slot = nil
     unlock(seen.with(.started))
     return source.map { .fromOpaque($0.toOpaque()) }
+  }
+
+  /// Whether this locked, detached handler must run on its target, with the error of the replacement.
+  private final func isForTarget(_ seen: Word) -> Bool {
+    let replacement = unsafeDowncast(slot.unsafelyUnwrapped.takeUnretainedValue(), to: Cell.self)
+    return seen.targetKind != .inPlace && seen.receives(replacement.rejection)
   }
 
   /// Replaces the source of a handler that hasn't started with `replacement`, a settled cell.
@@ -726,12 +742,10 @@ extension Handler {
   /// Whether the handler waits for a cleanup.
   final var isCleanup: Bool { traits.has(only: .cleanup, of: .cleanup) }
 
-  /// Whether the handler's closure receives a value or, if there is one, this rejection.
+  /// Whether the handler's closure receives, on its target, a value or, if there is one, this
+  /// rejection.
   @inline(__always)
-  final func receives(_ rejection: Rejection?) -> Bool {
-    guard let rejection else { return traits.has(.wantsValue) }
-    return traits.has(rejection.isAbandonment ? .wantsAbandonment : .wantsRejection)
-  }
+  final func receives(_ rejection: Rejection?) -> Bool { traits.receives(rejection) }
 
   /// Whether the handler calls a user's closure in place, rather than only passing a result on, as
   /// a handler with a target does with a result that its closure doesn't receive.

@@ -7,6 +7,8 @@ final class Rejection: Sendable {
   let origin: SourceLocation?
   /// Whether this stands for the result of an abandoned promise.
   @usableFromInline let isAbandonment: Bool
+  /// Whether a drop-in module has marked the error as a cancellation.
+  let isCancellation: Bool
   /// Whether this is never reported, even if it is unhandled.
   private let isSilent: Bool
   private let isHandled: AtomicFlag
@@ -23,8 +25,9 @@ final class Rejection: Sendable {
     remaining work: [RemainingWork] = []
   ) {
     remainingWork = work
-    let unreported = UnreportedError.unwrapped(error)
-    self.error = unreported ?? error
+    let unreported = UnreportedError(unwrapping: error)
+    self.error = unreported?.error ?? error
+    isCancellation = unreported?.isCancellation ?? (isSilent && error is CancellationError)
     // A file of the library says nothing about the code that lost the error.
     self.origin = origin?.isInLibrary == true ? nil : origin
     isAbandonment = false
@@ -52,6 +55,7 @@ final class Rejection: Sendable {
     error = BrokenPromiseError(origin: nil, reason: .abandoned)
     origin = nil
     isAbandonment = true
+    isCancellation = false
     isSilent = true
     isHandled = AtomicFlag(false)
     original = nil
@@ -62,6 +66,7 @@ final class Rejection: Sendable {
     error = original.error
     origin = original.origin
     isAbandonment = original.isAbandonment
+    isCancellation = original.isCancellation
     self.isSilent = isSilent
     isHandled = AtomicFlag(false)
     self.original = original.root

@@ -6,15 +6,30 @@
 public struct UnreportedError: Error {
   /// The error that the promise is rejected with.
   public let error: any Error
+  @usableFromInline let isCancellation: Bool
 
   /// Creates an error that rejects a promise with `error`.
   @inlinable
-  public init(_ error: any Error) { self.error = error }
+  public init(_ error: any Error) {
+    self.error = error
+    isCancellation = false
+  }
 
-  /// Returns the error inside `error`, or nil if that isn't an `UnreportedError`.
-  static func unwrapped(_ error: any Error) -> (any Error)? {
+  /// Creates an error that rejects a promise with `error`, which is a cancellation or isn't, as the
+  /// library defines it for which this is an adapter.
+  @_spi(DropIns)
+  @inlinable
+  public init(_ error: any Error, isCancellation: Bool) {
+    self.error = error
+    self.isCancellation = isCancellation
+  }
+
+  /// Returns `error` as an `UnreportedError`, or nil if it isn't one.
+  init?(unwrapping error: any Error) {
     // Comparing the types is faster than a cast that fails.
-    guard type(of: error) == UnreportedError.self else { return nil }
-    return (error as? UnreportedError)?.error
+    guard type(of: error) == UnreportedError.self, let error = error as? UnreportedError else {
+      return nil
+    }
+    self = error
   }
 }

@@ -26,13 +26,27 @@ extension Promise {
     caught(Placed(ErrorAction(body), on: executor))
   }
 
+  /// The same as `catch(on:_:)`, except that an error that is marked as a cancellation is passed to
+  /// `body` in place if `sparingCancellation` is true.
+  @_spi(DropIns)
+  @inlinable
+  public func `catch`(
+    on executor: QueueExecutor, sparingCancellation: Bool,
+    _ body: @escaping @Sendable (any Error) -> Void
+  ) -> Promise<Void> {
+    caught(
+      Placed(ErrorAction(body), on: executor),
+      sparingCancellation ? .errorSparingCancellation : .error
+    ).base
+  }
+
   @inlinable
   func caught(
-    _ body: Placed<ErrorAction>
+    _ body: Placed<ErrorAction>, _ role: Role = .error
   ) -> Guarantee<Void> {
     Guarantee<Void>(
       cell: cell.derive(
-        Void.self, .error, on: body.target, body: body.erased
+        Void.self, role, on: body.target, body: body.erased
       ) { handler, source in
         if let rejection = source.rejection {
           rejection.markHandled()

@@ -85,13 +85,27 @@ extension Promise {
 
 extension Promise {
   /// Replaces each error for which `body` doesn't return nil; other errors are passed on.
+  ///
+  /// An error that is marked as a cancellation is passed to `body` in place if
+  /// `sparingCancellation` is true.
+  @_spi(DropIns)
+  @inlinable
+  public func recover(
+    on executor: QueueExecutor, sparingCancellation: Bool,
+    _ body: @escaping @Sendable (any Error) throws -> Promise<Value>?
+  ) -> Promise<Value> {
+    recovered(
+      Placed(body, on: executor), sparingCancellation ? .errorSparingCancellation : .error)
+  }
+
+  /// Replaces each error for which `body` doesn't return nil; other errors are passed on.
   @inlinable
   func recovered(
-    _ body: Placed<@Sendable (any Error) throws -> Promise<Value>?>
+    _ body: Placed<@Sendable (any Error) throws -> Promise<Value>?>, _ role: Role = .error
   ) -> Promise<Value> {
     Promise(
       cell: cell.derive(
-        Value.self, .error, on: body.target, body: body.erased
+        Value.self, role, on: body.target, body: body.erased
       ) { handler, source in
         guard let rejection = source.rejection, handler.body != nil else {
           handler.dropBody()

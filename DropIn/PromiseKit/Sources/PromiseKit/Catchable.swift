@@ -16,26 +16,7 @@ extension CatchMixin {
     on: DispatchQueue? = conf.Q.return, flags: DispatchWorkItemFlags? = nil,
     policy: CatchPolicy = conf.catchPolicy, _ body: @escaping (Error) -> Void
   ) -> PMKFinalizer {
-    nonisolated(unsafe) let body = body
-    let place = place(on, flags)
-    let watch = Watch()
-    let fulfilled = attach().map(on: .immediate) { _ in
-      watch.keep()
-      return Boxed(())
-    }
-    let core = fulfilled.recover(on: .immediate) { error -> Core<Void> in
-      let error = exposed(error)
-      if policy.skips(error) {
-        watch.keep()
-        return .value(Boxed(()))
-      }
-      return Pledge.Promise.value(()).map(on: place) {
-        body(error)
-        watch.keep()
-        return Boxed(())
-      }
-    }
-    return PMKFinalizer(Guarantee(core: core, watch: watch))
+    PMKFinalizer(attach().handled(on: place(on, flags), policy, body))
   }
 
   /// Replaces an error with the thenable that `body` returns.
@@ -62,16 +43,15 @@ extension CatchMixin {
   ) -> Guarantee<T> {
     nonisolated(unsafe) let body = body
     let watch = Watch()
-    let core =
-      attach()
-      .tap(on: .immediate) { result in
-        if case .success = result { watch.keep() }
-      }
-      .recover(on: place(on, flags)) { error -> Core<T> in
-        let inner = body(exposed(error))
-        watch.handOver(to: inner.watch)
-        return inner.core
-      }
+    let source = attach()
+    let core = source.recover(on: place(on, flags)) { error -> Core<T> in
+      let inner = body(exposed(error))
+      watch.handOver(to: inner.watch)
+      return inner.core
+    }
+    source.watch(on: .immediate) { result in
+      if case .success = result { watch.keep() }
+    }
     return Guarantee(core: core, watch: watch)
   }
 
@@ -103,25 +83,13 @@ extension CatchMixin {
     self.catch { conf.logHandler(.cauterized($0)) }
   }
 
-  /// Replaces an error that the policy accepts, and passes others on without a hop.
+  /// Replaces an error that the policy accepts, and passes others on, cancellations without a hop.
   @inlinable
   func recovering(
     _ place: QueueExecutor, _ policy: CatchPolicy,
     _ body: @escaping (any Error) throws -> Core<T>
   ) -> Promise<T> {
-    nonisolated(unsafe) let body = body
-    let replace: @Sendable (any Error) throws -> Core<T> = { error in
-      try unreported { try body(error) }
-    }
-    if policy == .allErrors {
-      return Promise(core: attach().recover(on: place) { try replace(exposed($0)) })
-    }
-    return Promise(
-      core: attach().recover(on: .immediate) { error -> Core<T> in
-        let error = exposed(error)
-        if policy.skips(error) { return .rejected(UnreportedError(error)) }
-        return Pledge.Promise.value(()).then(on: place) { try replace(error) }
-      })
+    Promise(core: attach().replacingError(on: place, policy, body))
   }
 }
 
@@ -155,6 +123,40 @@ extension CatchMixin where T == Void {
     recovering(place(on, flags), policy) { error in
       try body(error)
       return .value(Boxed(()))
+    }
+  }
+}
+
+// One handler for each, which is sent to its queue in the order of attachment.
+extension Pledge.Promise {
+  /// Calls `body` with an error that the policy accepts, and returns the guarantee of its end.
+  @usableFromInline
+  func handled(
+    on place: QueueExecutor, _ policy: CatchPolicy, _ body: @escaping (any Error) -> Void
+  ) -> Guarantee<Void> {
+    nonisolated(unsafe) let body = body
+    let watch = Watch()
+    let end = self.catch(on: place, sparingCancellation: policy == .allErrorsExceptCancellation) {
+      let error = exposed($0)
+      if !policy.skips(error) { body(error) }
+    }
+    let core = end.map(on: .immediate) {
+      watch.keep()
+      return Boxed(())
+    }
+    return Guarantee(core: core, watch: watch)
+  }
+
+  /// Replaces an error that the policy accepts.
+  @usableFromInline
+  func replacingError(
+    on place: QueueExecutor, _ policy: CatchPolicy,
+    _ body: @escaping (any Error) throws -> Pledge.Promise<Value>
+  ) -> Pledge.Promise<Value> {
+    nonisolated(unsafe) let body = body
+    return recover(on: place, sparingCancellation: policy == .allErrorsExceptCancellation) {
+      let error = exposed($0)
+      return policy.skips(error) ? nil : try unreported { try body(error) }
     }
   }
 }

@@ -52,7 +52,7 @@ public final class Promise<T>: Thenable, CatchMixin {
   /// Creates a promise that is rejected with `error`.
   @inlinable
   public init(error: Error) {
-    core = .rejected(UnreportedError(error))
+    core = .rejected(unreported(error))
     openBox = nil
   }
 

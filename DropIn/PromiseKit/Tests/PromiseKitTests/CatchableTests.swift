@@ -30,6 +30,64 @@ final class CatchableTests: PromiseKitTestCase {
     XCTAssertEqual(count, 1)
   }
 
+  /// Every two handlers of an error run in the order in which they were attached, whichever they are,
+  /// and before the handler of a promise that passes the error on.
+  func testHandlersOfAnErrorKeepTheirOrder() {
+    typealias Attach = (_ to: Promise<Int>, _ queue: DispatchQueue, _ body: @escaping () -> Void) ->
+      Void
+    let kinds: [(name: String, attach: Attach)] = [
+      ("catch", { $0.catch(on: $1) { [body = $2] _ in body() } }),
+      ("catch, all", { $0.catch(on: $1, policy: .allErrors) { [body = $2] _ in body() } }),
+      (
+        "recover",
+        { promise, queue, body in
+          _ = promise.recover(on: queue) { _ -> Promise<Int> in
+            body()
+            return .value(1)
+          }
+        }
+      ),
+      (
+        "recover, guarantee",
+        { promise, queue, body in
+          _ = promise.recover(on: queue) { _ -> Guarantee<Int> in
+            body()
+            return .value(1)
+          }
+        }
+      ),
+      ("tap", { promise, queue, body in _ = promise.tap(on: queue) { _ in body() } }),
+      ("ensure", { promise, queue, body in _ = promise.ensure(on: queue, body) }),
+      (
+        "done, catch",
+        { promise, queue, body in
+          promise.done(on: queue) { _ in }.catch(on: queue) { _ in body() }
+        }
+      ),
+      (
+        "then, catch",
+        { promise, queue, body in
+          Promise.value(1).then(on: nil) { _ in promise }.catch(on: queue) { _ in body() }
+        }
+      ),
+    ]
+    for first in kinds {
+      for second in kinds {
+        let passesOn = { (name: String) in name.hasSuffix(", catch") }
+        // A promise passes its error on after its own handlers have been sent.
+        if passesOn(first.name), !passesOn(second.name) { continue }
+        let queue = DispatchQueue(label: "order")
+        let recorder = Recorder<String>()
+        let (promise, resolver) = Promise<Int>.pending()
+        first.attach(promise, queue) { recorder.record("first") }
+        second.attach(promise, queue) { recorder.record("second") }
+        resolver.reject(TestError.dummy)
+        queue.sync {}
+        XCTAssertEqual(recorder.values, ["first", "second"], "\(first.name); \(second.name)")
+      }
+    }
+  }
+
   func testCatchSkipsCancellation() {
     var count = 0
     Promise<Int>(error: PMKError.cancelled).catch(on: nil) { _ in XCTFail() }

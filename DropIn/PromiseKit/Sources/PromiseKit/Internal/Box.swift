@@ -39,7 +39,7 @@ final class Box<T>: Sendable {
     case .fulfilled(let value):
       resolver?.fulfill(Boxed(value))
     case .rejected(let error):
-      resolver?.reject(UnreportedError(error))
+      resolver?.reject(unreported(error))
     }
   }
 

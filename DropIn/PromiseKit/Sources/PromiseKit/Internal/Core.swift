@@ -44,8 +44,14 @@ func unreported<Value>(_ body: () throws -> Value) throws -> Value {
   do {
     return try body()
   } catch {
-    throw UnreportedError(error)
+    throw unreported(error)
   }
+}
+
+/// Returns an error that rejects a promise with `error`, which isn't reported.
+@usableFromInline
+func unreported(_ error: any Error) -> UnreportedError {
+  UnreportedError(error, isCancellation: error.isCancelled)
 }
 
 extension Pledge.Promise {
