@@ -7,13 +7,7 @@ extension NotificationCenter {
     once name: Notification.Name, object: Any? = nil
   ) -> Guarantee<Notification> {
     let (guarantee, resolve) = Guarantee<Notification>.pending()
-    // The center calls it from any thread; resolving a guarantee is safe there.
-    nonisolated(unsafe) let fulfill = resolve
-    #if canImport(Darwin)
-      let observer = addObserver(forName: name, object: object, queue: nil) { fulfill($0) }
-    #else
-      let observer = addObserver(forName: name, object: object, queue: nil) { fulfill($0) }
-    #endif
+    let observer = addObserver(forName: name, object: object, queue: nil) { resolve($0) }
     guarantee.done { _ in self.removeObserver(observer) }
     return guarantee
   }

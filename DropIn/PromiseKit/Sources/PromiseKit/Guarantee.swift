@@ -35,7 +35,7 @@ public final class Guarantee<T>: Thenable {
   ///
   /// `body` runs inside this call.
   @inlinable
-  public convenience init(resolver body: (@escaping (T) -> Void) -> Void) {
+  public convenience init(resolver body: (@escaping @Sendable (T) -> Void) -> Void) {
     self.init(.pending)
     body(box.seal)
   }
@@ -65,7 +65,7 @@ public final class Guarantee<T>: Thenable {
 
   /// Creates a pending guarantee and the function that resolves it.
   @inlinable
-  public class func pending() -> (guarantee: Guarantee<T>, resolve: (T) -> Void) {
+  public class func pending() -> (guarantee: Guarantee<T>, resolve: @Sendable (T) -> Void) {
     let guarantee = Guarantee<T>(.pending)
     return (guarantee, guarantee.box.seal)
   }
@@ -81,7 +81,7 @@ struct GuaranteeBox<T>: Sendable {
 
   /// Resolves the guarantee, unless it is already resolved.
   @usableFromInline
-  func seal(_ value: T) { watch?.resolve(value) }
+  @Sendable func seal(_ value: T) { watch?.resolve(value) }
 }
 
 extension Guarantee {

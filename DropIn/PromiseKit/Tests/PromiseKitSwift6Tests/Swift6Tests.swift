@@ -53,6 +53,14 @@ final class Swift6Tests: XCTestCase {
     XCTAssertEqual(awaited, 1)
   }
 
+  func testFunctionsThatResolveAGuarantee_mayBeSent() async {
+    let (guarantee, resolve) = Guarantee<Int>.pending()
+    DispatchQueue.global().async { resolve(1) }
+    let other = Guarantee<Int> { seal in DispatchQueue.global().async { seal(2) } }
+    let sum = await guarantee.async() + other.async()
+    XCTAssertEqual(sum, 3)
+  }
+
   /// Tests values that aren't `Sendable`, which the program must synchronize itself.
   func testUnappliedResolversAreInferred() async throws {
     final class Box { let number = 1 }

@@ -10,7 +10,7 @@ import Dispatch
 @inlinable
 public func wrap(
   on queue: DispatchQueue = .promises,
-  _ work: @escaping (@escaping () -> Void) throws -> Void
+  _ work: @escaping (@escaping @Sendable () -> Void) throws -> Void
 ) -> Promise<Any?> {
   Promise<Any?>(on: queue) { fulfill, _ in
     try work { fulfill(nil) }
@@ -26,7 +26,7 @@ public func wrap(
 @inlinable
 public func wrap<Value>(
   on queue: DispatchQueue = .promises,
-  _ work: @escaping (@escaping (Value) -> Void) throws -> Void
+  _ work: @escaping (@escaping @Sendable (Value) -> Void) throws -> Void
 ) -> Promise<Value> {
   Promise<Value>(on: queue) { fulfill, _ in
     try work { value in fulfill(value) }
@@ -42,7 +42,7 @@ public func wrap<Value>(
 @inlinable
 public func wrap<Value>(
   on queue: DispatchQueue = .promises,
-  _ work: @escaping (@escaping (Value?) -> Void) throws -> Void
+  _ work: @escaping (@escaping @Sendable (Value?) -> Void) throws -> Void
 ) -> Promise<Value?> {
   Promise<Value?>(on: queue) { fulfill, _ in
     try work { value in fulfill(value) }
@@ -58,7 +58,7 @@ public func wrap<Value>(
 @inlinable
 public func wrap<Value>(
   on queue: DispatchQueue = .promises,
-  _ work: @escaping (@escaping (Value, Error?) -> Void) throws -> Void
+  _ work: @escaping (@escaping @Sendable (Value, Error?) -> Void) throws -> Void
 ) -> Promise<Value> {
   Promise<Value>(on: queue) { fulfill, reject in
     try work { value, error in
@@ -76,7 +76,7 @@ public func wrap<Value>(
 @inlinable
 public func wrap<Value>(
   on queue: DispatchQueue = .promises,
-  _ work: @escaping (@escaping (Error?, Value) -> Void) throws -> Void
+  _ work: @escaping (@escaping @Sendable (Error?, Value) -> Void) throws -> Void
 ) -> Promise<Value> {
   Promise<Value>(on: queue) { fulfill, reject in
     try work { error, value in
@@ -95,7 +95,7 @@ public func wrap<Value>(
 @inlinable
 public func wrap<Value>(
   on queue: DispatchQueue = .promises,
-  _ work: @escaping (@escaping (Value?, Error?) -> Void) throws -> Void
+  _ work: @escaping (@escaping @Sendable (Value?, Error?) -> Void) throws -> Void
 ) -> Promise<Value?> {
   Promise<Value?>(on: queue) { fulfill, reject in
     try work { value, error in
@@ -114,7 +114,7 @@ public func wrap<Value>(
 @inlinable
 public func wrap<Value>(
   on queue: DispatchQueue = .promises,
-  _ work: @escaping (@escaping (Error?, Value?) -> Void) throws -> Void
+  _ work: @escaping (@escaping @Sendable (Error?, Value?) -> Void) throws -> Void
 ) -> Promise<Value?> {
   Promise<Value?>(on: queue) { fulfill, reject in
     try work { error, value in
@@ -133,7 +133,7 @@ public func wrap<Value>(
 @inlinable
 public func wrap<Value1, Value2>(
   on queue: DispatchQueue = .promises,
-  _ work: @escaping (@escaping (Value1?, Value2?, Error?) -> Void) throws -> Void
+  _ work: @escaping (@escaping @Sendable (Value1?, Value2?, Error?) -> Void) throws -> Void
 ) -> Promise<(Value1?, Value2?)> {
   Promise<(Value1?, Value2?)>(on: queue) { fulfill, reject in
     try work { value1, value2, error in

@@ -3,7 +3,7 @@ import Dispatch
 extension Promise {
   /// A closure that resolves a promise through its two parameters, now or later.
   public typealias Async =
-    (@escaping (Value) -> Void, @escaping (Error) -> Void) throws -> Void
+    (@escaping @Sendable (Value) -> Void, @escaping @Sendable (Error) -> Void) throws -> Void
 
   /// Creates a pending promise that `work` resolves, now or later.
   ///
