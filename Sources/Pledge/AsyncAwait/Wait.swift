@@ -96,12 +96,13 @@ private struct BlockingWait {
   private func needsThisPlace() -> Bool { cell.dependsOnRunningHandler(state, orPlace: isHere) }
 
   private func isHere(_ place: HandlerTarget) -> Bool {
-    guard let object = place.object, object !== Queues.global else { return false }
-    if place.isCurrent(state) { return true }
-    guard let scheduler = place.scheduler else { return false }
-    if scheduler.occupiesCurrentThread { return true }
-    guard let queue = scheduler.dispatchQueue else { return false }
-    return HandlerTarget(queue.takeUnretainedValue(), .queue).isCurrent(state)
+    guard let object = place.object else { return false }
+    guard let scheduler = place.scheduler else {
+      return place.isCurrent(state) && !Queues.isGlobal(object)
+    }
+    if place.isCurrent(state) || scheduler.occupiesCurrentThread { return true }
+    guard let queue = scheduler.dispatchQueue?.takeUnretainedValue() else { return false }
+    return isHere(HandlerTarget(queue, .queue))
   }
 }
 

@@ -234,7 +234,9 @@ struct ErasedClosure {
   /// A closure consists of the address of a function and the address of a context, which is null if
   /// it captures nothing.
   var hasContext: Bool {
-    withUnsafeBytes(of: wrapped) { $0.load(fromByteOffset: 8, as: UInt.self) != 0 }
+    withUnsafeBytes(of: wrapped) {
+      $0.load(fromByteOffset: MemoryLayout<UInt>.size, as: UInt.self) != 0
+    }
   }
 }
 

@@ -9,6 +9,12 @@ package enum Queues {
     cached(in: &globalQueueWord, globalQueue).takeUnretainedValue()
   }
 
+  /// Whether `queue` is one of the global concurrent queues, for which Dispatch returns a new object
+  /// each time on Linux.
+  static func isGlobal(_ queue: AnyObject) -> Bool {
+    (queue as? DispatchQueue)?.label.hasPrefix("com.apple.root.") == true
+  }
+
   private static let mainQueue = DispatchQueue.main
 
   /// The main queue, for which Dispatch returns a new object each time on Linux.

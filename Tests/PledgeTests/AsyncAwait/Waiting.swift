@@ -40,6 +40,14 @@ import Testing
     try await expectFulfillment(of: promise, with: 2)
   }
 
+  @Test(arguments: [DispatchQueue.global(), .global(qos: .utility)])
+  func line14_inAHandlerOnAGlobalQueue_forTheSameObject_waits(_ queue: DispatchQueue) async throws {
+    let promise = Promise.value(1).map(on: queue) { value in
+      try Promise.value(value).map(on: queue) { $0 + 1 }.wait()
+    }
+    try await expectFulfillment(of: promise, with: 2)
+  }
+
   @Test func line14_inAHandlerOnAQueue_forAnotherQueue_waits() async throws {
     let (first, second) = (DispatchQueue(label: "first"), DispatchQueue(label: "second"))
     let promise = Promise.value(1).map(on: first) { value in
