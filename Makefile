@@ -9,7 +9,7 @@ help: ## List the targets
 build: ## Build the libraries
 	swift build
 
-test: ## Run the tests of every package; end with a table of the results
+test: ## Run the tests that need no other package; end with a table of the results
 	Scripts/test
 
 example: ## Run an example: downloads from mirrors that misbehave

@@ -48,8 +48,8 @@ private struct Word: OptionSet {
   // Settlement.
   static let settled = Word(bit: 1)
   static let delivering = Word(bit: 2)
-  /// A thread is about to settle the cell, and no other thread can.
-  static let claimed = Word(bit: 3)
+  /// A thread is about to settle the cell, after it has traced that; a claim without a trace is the lock.
+  static let settling = Word(bit: 3)
 
   // The handler and its source.
   static let started = Word(bit: 4)
@@ -321,7 +321,7 @@ class Cell: Job, @unchecked Sendable {
   final func claim(unlessCancelled: Bool = false) -> Bool {
     if word.load(ordering: .relaxed) & Word.settled.rawValue != 0 { return false }
     let seen = lock()
-    if seen.has([.settled, .claimed]) || (unlessCancelled && seen.has(.cancelled)) {
+    if seen.has([.settled, .settling]) || (unlessCancelled && seen.has(.cancelled)) {
       unlock(seen)
       return false
     }
@@ -364,7 +364,7 @@ class Cell: Job, @unchecked Sendable {
     var seen = seen
     if Instrumentation.isTracing {
       // Traced before other threads can see it, and without the lock.
-      unlock(seen.with(.claimed))
+      unlock(seen.with(.settling))
       Instrumentation.note(self, .settled(rejection))
       seen = lock()
     }
@@ -686,7 +686,7 @@ class Cell: Job, @unchecked Sendable {
 
   /// Marks the locked cell as cancelled, and unlocks it.
   private final func cancel(_ seen: Word) -> CancellationStep {
-    if seen.has(seen.has(.handler) ? [.settled, .claimed] : [.settled, .claimed, .cancelled]) {
+    if seen.has(seen.has(.handler) ? [.settled, .settling] : [.settled, .settling, .cancelled]) {
       unlock(seen)
       return .done
     }
@@ -708,7 +708,7 @@ class Cell: Job, @unchecked Sendable {
   final func withCancelHooks(_ change: (CancelHooks) -> Void) -> (added: Bool, isCancelled: Bool) {
     let fresh = CancelHooks()
     let seen = lock()
-    if seen.has([.settled, .claimed, .cancelled]) {
+    if seen.has([.settled, .settling, .cancelled]) {
       unlock(seen)
       return (false, seen.has(.cancelled))
     }

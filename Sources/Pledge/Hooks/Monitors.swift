@@ -19,6 +19,8 @@ package struct Monitors<Event: Sendable>: ~Copyable, Sendable {
   }
 
   /// Whether there are no monitors.
+  ///
+  /// Relaxed, because `note` takes the lock before it reads the monitors.
   @inline(__always)
   var areMissing: Bool { isEmpty.load(ordering: .relaxed) }
 

@@ -192,6 +192,8 @@ class LimiterWaiter: HeapElement, @unchecked Sendable {
 ///
 /// Handlers of the gate retain the waiter. The gate releases them when it settles, which it always
 /// does: a limiter starts its waiters or rejects them.
+///
+/// `@unchecked Sendable`: as for `LimiterWaiter`; `state` is a mutex, and `gate` is `Sendable`.
 @usableFromInline
 final class PromiseWaiter: LimiterWaiter, @unchecked Sendable {
   /// The operation's place in its limiter, which is given back exactly once: by the handler of the
@@ -235,6 +237,8 @@ final class PromiseWaiter: LimiterWaiter, @unchecked Sendable {
 }
 
 /// A task that waits for a limiter, which it then has to leave.
+///
+/// `@unchecked Sendable`: as for `LimiterWaiter`; `result` is `Sendable`.
 final class TaskWaiter: LimiterWaiter, @unchecked Sendable {
   let result = FirstResult<Limiter>()
 

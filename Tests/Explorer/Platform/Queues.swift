@@ -4,6 +4,7 @@ import VirtualPlatform
 package enum Queues {
   static var global: DispatchQueue { DispatchQueue.global() }
   static var main: DispatchQueue { DispatchQueue.main }
+  static func isGlobal(_ queue: AnyObject) -> Bool { queue === global }
   static func serial(label: String) -> DispatchQueue { DispatchQueue(label: label) }
   static func async(on queue: DispatchQueue, _ work: @escaping @Sendable () -> Void) {
     queue.async(execute: work)

@@ -91,6 +91,8 @@ class Watch: @unchecked Sendable {
 }
 
 /// The watch of a guarantee that a function resolves, and not a handler.
+///
+/// `@unchecked Sendable`: as for `Watch`; `resolver` is immutable and `Sendable`.
 @usableFromInline
 final class ResolverWatch<T>: Watch, @unchecked Sendable {
   private let resolver: UnmanagedResolver<Boxed<T>>
