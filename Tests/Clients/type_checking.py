@@ -72,6 +72,11 @@ CONVERSIONS = [
      "let @ = Int(#) * 2 - 1"),
 ]
 
+# The implicit member has no type of its own before the overload of `all` is known.
+ALL = (".then { Promise.all(.value($0), fetch($0)) }",
+       "async let first@ = load(#), second@ = load(#)\n  let @ = try await (first@, second@)")
+PAIR = (".map { a, b in increment(a) }", "let @ = increment(#.0)")
+
 CHAINS = {
     "mix of 10": [MIX[i % 10] for i in range(10)],
     "mix of 20": [MIX[i % 10] for i in range(20)],
@@ -85,6 +90,7 @@ CHAINS = {
     "arithmetic, 10": [PLUS] * 10,
     "arithmetic and strings, 40": [OPERATORS[i % 4] for i in range(40)],
     "conversions in statements, 20": [CONVERSIONS[i % 2] for i in range(20)],
+    "all and map, 20": [ALL, PAIR] * 10,
     "map(on: .global), 40": [ON] * 40,
     "map on the main actor, 40": [ON_MAIN] * 40,
 }

@@ -37,7 +37,7 @@ extension Promise {
   /// ```swift
   /// Promise.all(user(), settings(), news()).done { user, settings, news in … }
   /// ```
-  @inlinable
+  @inlinable @_disfavoredOverload
   public static func all<each T: Thenable>(
     _ thenables: repeat each T, cancellingRest: Bool = false
   ) -> Promise<(repeat (each T).Value)> where Value == (repeat (each T).Value) {

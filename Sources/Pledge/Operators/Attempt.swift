@@ -29,7 +29,7 @@ extension Promise {
   }
 
   /// Creates a settled promise with the value, or the error, of `result`.
-  @inlinable
+  @inlinable @_disfavoredOverload
   public init(
     _ result: Result<Value, some Error>, fileID: StaticString = #fileID, line: UInt = #line
   ) {
