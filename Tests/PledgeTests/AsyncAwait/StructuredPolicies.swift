@@ -70,7 +70,6 @@ private struct Refused: Error, Equatable {
     await #expect(throws: Limiter.QueueFullError.self) { try await limiter.perform {} }
     limiter.clear()
     await #expect(throws: CancellationError.self) { try await task.value }
-    await #expect(throws: PromiseError.self) { try await Limiter(0).perform {} }
   }
 
   @Test func startAgainstCancel_ofAWaitingTask_bothEnd() async throws {
@@ -162,9 +161,6 @@ private struct Refused: Error, Equatable {
       }
     }
     #expect(taken.count == 2 && log.events == ["1 ended"])
-    for limit in [0, -1, .min] {
-      await #expect(throws: PromiseError.self) { try await concurrentMap([1], limit: limit) { $0 } }
-    }
     #expect(try await concurrentMap([Int](), limit: .max) { $0 } == [])
   }
 
@@ -236,9 +232,6 @@ private struct Refused: Error, Equatable {
       ) { () -> Int in throw Refused(code: calls.call()) }
     }
     #expect(seen.events == [1, 2, 3])
-    await #expect(throws: PromiseError.self) {
-      try await hedged(attempts: 0, delay: .zero) { 1 }
-    }
   }
 
   @Test func hedged_cancelled_startsNoFurtherAttempt() async throws {

@@ -61,21 +61,6 @@ import Testing
     #expect(log.events == ["task ended"])
   }
 
-  @Test func close_waitsForATaskBeforeAnAsynchronousStep_ifItsPromiseIsBound() async throws {
-    let scope = PromiseScope()
-    let (gate, open) = Promise<Void>.withResolvers()
-    let promise = Promise { await stubborn(gate, "task") }
-      .bound(to: scope)
-      .asyncFinally {}
-      .bound(to: scope)
-    let end = scope.close()
-    try await expectCancellation(of: promise)
-    #expect(end.promise.isPending)
-    open.fulfill()
-    await end.value
-    #expect(log.events == ["task ended"])
-  }
-
   enum Canceller: CaseIterable {
     case bound, source, consumer, timeout
   }
@@ -124,19 +109,6 @@ import Testing
     #expect(log.events.sorted() == ["task 1 ended", "task 2 ended"])
   }
 
-  @Test func close_waitsForAnOperation_whosePromiseOtherCodeHasCancelled() async throws {
-    let scope = PromiseScope()
-    let (gate, open) = Promise<Void>.withResolvers()
-    let work = scope.run { await stubborn(gate, "task") }
-    work.cancel()
-    try await expectCancellation(of: work)
-    let end = scope.close()
-    #expect(end.promise.isPending)
-    open.fulfill()
-    await end.value
-    #expect(log.events == ["task ended"])
-  }
-
   @Test func close_ofAnEmptyScope_isFulfilledImmediately() {
     let scope = PromiseScope()
     #expect(!scope.close().promise.isPending && scope.isClosed)
@@ -170,14 +142,6 @@ import Testing
     await scope.close().value
     resolver.fulfill(1)
     try await expectFulfillment(of: other, with: 1)
-  }
-
-  @Test func cancelAll_leavesTheScopeOpen() async throws {
-    let scope = PromiseScope()
-    scope.run { try await Promise<Void>.never.value }
-    scope.cancelAll()
-    try await expectFulfillment(of: scope.run { () async -> Int in 1 }, with: 1)
-    #expect(!scope.isClosed)
   }
 
   @Test func closeAgainstTheEndOfWork_bothOrders() async throws {
@@ -266,44 +230,7 @@ import Testing
     #expect(counter.count == 1)
   }
 
-  // A crawler whose deadline cancels what is left, and which reports each address.
-  @Test func crawler_reportsEachAddress_beforeItsEnd() async throws {
-    let clock = TestClock()
-    @Sendable func load(_ number: Int) -> Promise<[Int]> {
-      number < 3
-        ? .value([2 * number + 1, 2 * number + 2]) : Promise { try await Promise.never.value }
-    }
-    @Sendable func crawl(_ number: Int, _ scope: PromiseScope) -> Promise<Void> {
-      load(number)
-        .tap { result in log.record("\(number)") }
-        .bound(to: scope)
-        .then { links in Promise.all(links.map { crawl($0, scope) }) }
-        .map { _ in }
-    }
-    async let advancing: Void = {
-      await clock.sleepers(atLeast: 1)
-      try await waitUntil { log.count >= 3 }
-      await clock.advance(by: .seconds(5))
-    }()
-    await withPromiseScope { scope in
-      _ = await crawl(0, scope).timeout(after: .seconds(5), clock: clock).result
-    }
-    try await advancing
-    #expect(log.events.sorted() == ["0", "1", "2", "3", "4", "5", "6"])
-  }
-
   // MARK: cancelAndFinish
-
-  @Test func cancelAndFinish_waitsForTheTask() async throws {
-    let (gate, open) = Promise<Void>.withResolvers()
-    let work = Promise { await stubborn(gate, "task") }.map { 1 }
-    let end = work.cancelAndFinish()
-    try await expectCancellation(of: work)
-    #expect(end.promise.isPending)
-    open.fulfill()
-    await end.value
-    #expect(log.events == ["task ended"])
-  }
 
   @Test func cancelAndFinish_ofASettledPromise_isFulfilled() async {
     await Promise.value(1).cancelAndFinish().value
@@ -344,19 +271,6 @@ extension Promise {
 @Suite struct ScopeTests {
   // Some tests leave errors unhandled.
   init() { DiagnosticsLog.install() }
-
-  @Test func aScope_cancelsItsWork_whenItGoes() async throws {
-    let (work, resolver) = Promise<Int>.withResolvers()
-    let bound: Promise<Int>
-    do {
-      let scope = PromiseScope()
-      bound = work.bound(to: scope)
-      #expect(scope.pendingCount == 1)
-    }
-    try await expectCancellation(of: bound)
-    try await expectCancellation(of: work)
-    #expect(!resolver.isPending)
-  }
 
   @Test func aScope_keepsNothingOfWhatHasSettled_andSparesWhatIsShared() async throws {
     let (work, resolver) = Promise<Int>.withResolvers()

@@ -85,22 +85,6 @@ private struct Refused: Error {}
     #expect(log.events == ["release file"])
   }
 
-  @Test func using_cancelledWhileAnExecutorAcquires_releases() async throws {
-    let executor = ManualExecutor()
-    let acquisition = Promise(on: executor) { [log] in
-      log.record("acquire")
-      return "file"
-    }
-    let promise = Promise<Int>.using(
-      acquisition, release: { [log] in log.record("release \($0)") }
-    ) { _ in .value(1) }
-    promise.cancel()
-    await #expect(throws: CancellationError.self) { try await promise.value }
-    executor.runAll()
-    await log.reaches(2).value
-    #expect(log.events == ["acquire", "release file"])
-  }
-
   @Test func using_async_cancelledWhileAcquiring_cancelsTheTask_andReleases() async throws {
     let (entered, enter) = Promise<Void>.withResolvers()
     let (open, opener) = Promise<Void>.withResolvers()

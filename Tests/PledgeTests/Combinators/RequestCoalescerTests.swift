@@ -26,16 +26,6 @@ private struct Refused: Error {}
     #expect(table.count == 0)
   }
 
-  @Test func oneCallerCancels_theOtherGetsTheValue() async throws {
-    let (work, resolver) = Promise<Int>.withResolvers()
-    let first = ask(work)
-    let second = ask(work)
-    first.cancel()
-    await #expect(throws: CancellationError.self) { try await first.value }
-    resolver.fulfill(3)
-    #expect(try await second.value == 3)
-  }
-
   @Test func allCallersCancel_theWorkIsCancelledOnce() async throws {
     let told = Mutex(0)
     let (work, resolver) = Promise<Int>.withResolvers()
@@ -166,15 +156,6 @@ private struct Refused: Error {}
     #expect(try await second.value == 3)
   }
 
-  @Test func removedWork_goesOnForItsCallers() async throws {
-    let (work, resolver) = Promise<Int>.withResolvers()
-    let first = ask(work)
-    table.removeAll()
-    #expect(table.count == 0)
-    resolver.fulfill(3)
-    #expect(try await first.value == 3)
-  }
-
   @Test func requestAfterTheWork_isNeverMistakenForARequestOfTheWork() async throws {
     let numbers = RequestCoalescer<Int, Int>()
     let late = Recorder<Promise<Int>>()
@@ -266,13 +247,5 @@ private struct Refused: Error {}
     await clock.advance(by: .seconds(12))
     add(2_000..<10_000)
     #expect(cache.count == 9_000)
-  }
-
-  @Test func veryNegativeLifetimes_cacheNothing() async throws {
-    let cache = RequestCoalescer<Int, Int>(
-      caching: .init(lifetime: .seconds(Int64.min), staleLifetime: .seconds(Int64.min)),
-      clock: clock)
-    #expect(try await count(cache, 2) == 1)
-    #expect(try await count(cache, 2) == 2)
   }
 }

@@ -199,14 +199,6 @@ import Testing
     try await expectRejection(of: failing, with: Boom())
   }
 
-  @Test func resolverThatFollowsAPromise_isNotBrokenWhenDropped() async throws {
-    let slow = Promise<Int>.withResolvers()
-    let promise = Promise<Int> { $0.resolve(with: slow.promise) }
-    try expectPending(promise)
-    slow.resolver.fulfill(1)
-    try await expectFulfillment(of: promise, with: 1)
-  }
-
   @Test func lateRejection_isIgnoredAndNotReported() {
     DiagnosticsLog.install()
     let error = Boom(code: 4711)

@@ -104,21 +104,6 @@ private struct Refused: Error {}
     }
   }
 
-  @Test(arguments: [0, -1, Int.min]) func limitBelowOne_isAnInvalidArgument(_ limit: Int)
-    async throws
-  {
-    let results = results(of: 0..<3, limit: limit) { $0 }
-    await #expect(throws: PromiseError.self) { try await results.next() }
-    #expect(try await results.next() == nil)
-    #expect(!results.append(1))
-  }
-
-  @Test func largestLimit() async throws {
-    var count = 0
-    for try await _ in results(of: 0..<1000, limit: .max, { $0 }) { count += 1 }
-    #expect(count == 1000)
-  }
-
   @Test func noInputs_noResults() async throws {
     #expect(try await results(of: [Int](), limit: 1, { $0 }).next() == nil)
   }
@@ -283,11 +268,6 @@ private struct Refused: Error {}
     #expect(try await iterator.next() == 0)
     await #expect(throws: Refused.self) { try await iterator.next() }
     #expect(try await iterator.next() == nil)
-  }
-
-  @Test func map_badLimit() async throws {
-    var iterator = concurrentMap(numbers(1), limit: 0) { $0 }.makeAsyncIterator()
-    await #expect(throws: PromiseError.self) { try await iterator.next() }
   }
 
   @Test func operations_haveTheIsolationAndTheValuesOfTheReader() async throws {

@@ -119,12 +119,6 @@ private struct Loading: Sendable {
     #expect(batches.events == [[1, 2], [3]])
   }
 
-  @Test(arguments: [0, -1, Int.min]) func maximumBelowOne_isAnInvalidArgument(_ count: Int) async {
-    let loading = Loading(maxBatchSize: count)
-    await #expect(throws: PromiseError.self) { try await loading.loader.value(for: 1) }
-    #expect(loading.batches.events == [])
-  }
-
   @Test func callersThatAwait_shareABatch() async throws {
     let loading = Loading(maxBatchSize: 50)
     let values = try await concurrentMap(0..<50, limit: 50) {

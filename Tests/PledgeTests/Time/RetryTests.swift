@@ -113,15 +113,6 @@ import Testing
     try await expectRejection(of: promise, with: Boom.self)
   }
 
-  @Test(arguments: [0, -1, Int.min])
-  func lessThanOneAttempt_rejectsWithInvalidArgument(count: Int) async throws {
-    let promise = Promise.retry(.fixed(attempts: count), clock: clock, operation(failures: 0))
-    try await expectRejection(
-      of: promise,
-      with: PromiseError.invalidArgument("retry needs at least one attempt, not \(count)."))
-    #expect(attempts.count == 0)
-  }
-
   @Test func unwantedErrors_endIt() async throws {
     let policy = RetryPolicy.fixed(attempts: 9, delay: .seconds(1))
       .retrying { ($0 as? Boom)?.code != 2 }
@@ -313,15 +304,6 @@ import Testing
     await clock.run(until: promise)
     try await expectRejection(of: promise, with: Boom.self)
     #expect(budget.remaining == 1)
-  }
-
-  @Test(arguments: [Int.min, -1, 0, .max], [-1, .nan, .infinity])
-  func absurdBudgets_haveARemainder(capacity: Int, tokensPerSuccess: Double) async throws {
-    let budget = RetryBudget(capacity: capacity, tokensPerSuccess: tokensPerSuccess)
-    #expect(budget.remaining == max(capacity, 0))
-    let policy = RetryPolicy.fixed(attempts: 2, delay: .zero).withBudget(budget)
-    _ = try await Promise.retry(policy, clock: clock) { Promise.value(1) }.value
-    #expect(budget.remaining == max(capacity, 0))
   }
 
   @MainActor @Test func operation_runsWhereItWasWritten() async throws {

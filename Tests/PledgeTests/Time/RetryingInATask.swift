@@ -46,15 +46,6 @@ import Testing
     #expect(seen.events == ["first", "second"])
   }
 
-  @Test(arguments: [0, -1, Int.min])
-  func lessThanOneAttempt_throwsInvalidArgument(count: Int) async throws {
-    await #expect(
-      throws: PromiseError.invalidArgument("retry needs at least one attempt, not \(count).")
-    ) {
-      try await retry(.fixed(attempts: count)) { Issue.record("It is called.") }
-    }
-  }
-
   @Test func cancelledDuringADelay_throwsImmediately_andPutsTheTokenBack() async throws {
     let budget = RetryBudget(capacity: 1, tokensPerSuccess: 0)
     let policy = RetryPolicy.fixed(attempts: 9, delay: .seconds(10)).withBudget(budget)
