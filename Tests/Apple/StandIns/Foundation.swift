@@ -523,7 +523,9 @@ open class Thread: NSObject, @unchecked Sendable {
 
 // MARK: - Observing
 
+public struct ProgressKind: Hashable, Sendable { public static let file = ProgressKind() }
 open class Progress: NSObject, @unchecked Sendable {
+  public var kind: ProgressKind?
   public init(totalUnitCount: Int64) {}
   public var completedUnitCount: Int64 = 0
   public var totalUnitCount: Int64 = 0

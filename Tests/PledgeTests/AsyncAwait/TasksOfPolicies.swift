@@ -2,12 +2,6 @@ import Pledge
 import PledgeTesting
 import Testing
 
-private enum Request {
-  @TaskLocal static var id = 0
-}
-
-private struct Failure: Error {}
-
 /// The task-local values of the tasks that policies start for asynchronous closures, in a program
 /// that propagates no keys.
 @Suite struct TasksOfPolicies {
@@ -56,7 +50,7 @@ private struct Failure: Error {}
     _ = try? await Request.$id.withValue(1) {
       try await retry(.fixed(attempts: 3, delay: .zero)) {
         ids.record(Request.id)
-        throw Failure()
+        throw Boom()
       }
     }
     #expect(ids.events == [1, 1, 1])

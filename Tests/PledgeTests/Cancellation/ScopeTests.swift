@@ -5,8 +5,6 @@ import Testing
 
 /// Scopes that close, and `cancelAndFinish()`.
 @Suite struct ClosingScopes {
-  private struct Refused: Error {}
-
   let log = Recorder<String>()
 
   /// A task that ignores its cancellation until `gate` settles.
@@ -171,13 +169,13 @@ import Testing
   }
 
   @Test func withPromiseScope_keepsTheError_andItsType() async {
-    do throws(Refused) {
-      try await withPromiseScope { (scope) throws(Refused) in
+    do throws(Boom) {
+      try await withPromiseScope { (scope) throws(Boom) in
         scope.run {
           defer { log.record("ended") }
           try await Promise<Void>.never.value
         }
-        throw Refused()
+        throw Boom()
       }
       Issue.record("It succeeds.")
     } catch {

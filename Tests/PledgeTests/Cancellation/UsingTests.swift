@@ -2,8 +2,6 @@ import Pledge
 import PledgeTesting
 import Testing
 
-private struct Refused: Error {}
-
 @Suite struct UsingTests {
   private let log = Recorder<String>()
 
@@ -21,8 +19,8 @@ private struct Refused: Error {}
   @Test func using_releasesWhenTheBodyThrows() async {
     let promise = Promise<Int>.using(
       Promise.value("file"), release: { [log] in log.record("release \($0)") }
-    ) { _ in throw Refused() }
-    await #expect(throws: Refused.self) { try await promise.value }
+    ) { _ in throw Boom() }
+    await #expect(throws: Boom.self) { try await promise.value }
     #expect(log.events == ["release file"])
   }
 
@@ -128,9 +126,9 @@ private struct Refused: Error {}
 
   @Test func using_rejectsWhenNothingCouldBeAcquired() async {
     let promise = Promise<Int>.using(
-      Promise<String>.rejected(Refused()), release: { [log] in log.record("release \($0)") }
+      Promise<String>.rejected(Boom()), release: { [log] in log.record("release \($0)") }
     ) { _ in .value(1) }
-    await #expect(throws: Refused.self) { try await promise.value }
+    await #expect(throws: Boom.self) { try await promise.value }
     #expect(log.count == 0)
   }
 }

@@ -47,7 +47,7 @@ import Testing
   }
 
   @Test(.apart) func line9_manyReports_takeNoStack() {
-    SmallThread.run(stackSize: 256 * 1024) {
+    onNewThread(stackSize: 256 * 1024) {
       for _ in 0..<20_000 { _ = Promise<Void>.rejected(Boom()) }
     }
   }

@@ -4,21 +4,13 @@ import Testing
 
 /// The `async` form of `retry`, which runs in the calling task.
 @Suite struct RetryingInATask {
-  private final class Parser {
-    var calls = 0
-  }
-
-  private struct Refused: Error, Equatable {
-    var code = 0
-  }
-
   let clock = TestClock()
 
   @Test func nonSendableCaptures_andResults_areAccepted() async throws {
     let parser = Parser()
     let result = try await retry(.fixed(attempts: 3, delay: .zero), clock: clock) {
       parser.calls += 1
-      if parser.calls < 3 { throw Refused() }
+      if parser.calls < 3 { throw Boom() }
       return parser
     }
     #expect(result === parser && parser.calls == 3)
@@ -28,10 +20,10 @@ import Testing
     let seen = Recorder<Int>()
     var calls = 0
     let policy = RetryPolicy.fixed(attempts: 3, delay: .zero).observed { seen.record($0.number) }
-    await #expect(throws: Refused(code: 3)) {
+    await #expect(throws: Boom(code: 3)) {
       try await retry(policy) {
         calls += 1
-        throw Refused(code: calls)
+        throw Boom(code: calls)
       }
     }
     #expect(seen.events == [1, 2, 3])
@@ -42,7 +34,7 @@ import Testing
     let policy = RetryPolicy.fixed(attempts: 1)
       .observed { _ in seen.record("first") }
       .observed { _ in seen.record("second") }
-    _ = try? await retry(policy) { throw Refused() }
+    _ = try? await retry(policy) { throw Boom() }
     #expect(seen.events == ["first", "second"])
   }
 
@@ -50,7 +42,7 @@ import Testing
     let budget = RetryBudget(capacity: 1, tokensPerSuccess: 0)
     let policy = RetryPolicy.fixed(attempts: 9, delay: .seconds(10)).withBudget(budget)
     let task = Task { [clock] in
-      try await retry(policy, clock: clock) { throw Refused() }
+      try await retry(policy, clock: clock) { throw Boom() }
     }
     await clock.sleepers(atLeast: 1)
     #expect(budget.remaining == 0)
@@ -68,12 +60,12 @@ import Testing
         calls.call()
         start.fulfill()
         _ = try? await Promise<Void>.never.value
-        throw Refused(code: 7)
+        throw Boom(code: 7)
       }
     }
     try await started.value
     task.cancel()
-    await #expect(throws: Refused(code: 7)) { try await task.value }
+    await #expect(throws: Boom(code: 7)) { try await task.value }
     try calls.expectOnce()
   }
 
@@ -91,7 +83,7 @@ import Testing
       if parser.calls == 2 { return 2 }
       do { try await Promise<Void>.never.value } catch { log.record("\(error)") }
       log.record("ended")
-      throw Refused()
+      throw Boom()
     }
     await advancing
     #expect(value == 2)
@@ -149,7 +141,7 @@ import Testing
         calls += 1
         await Task.yield()
         MainActor.assertIsolated()
-        if calls == 1 { throw Refused() }
+        if calls == 1 { throw Boom() }
         return Parser()
       }
       #expect(result.calls == 0 && calls == 2)
@@ -177,10 +169,10 @@ import Testing
 
   @Test(.apart) func manyAttempts_keepNothing() async throws {
     var calls = 0
-    await #expect(throws: Refused.self) {
+    await #expect(throws: Boom.self) {
       try await retry(.fixed(attempts: 100_000, delay: .zero)) {
         calls += 1
-        throw Refused(code: calls)
+        throw Boom(code: calls)
       }
     }
     #expect(calls == 100_000)

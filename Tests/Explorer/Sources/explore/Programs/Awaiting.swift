@@ -98,8 +98,6 @@ private func taskAndCancel() -> Scenario {
     })
 }
 
-private actor Place {}
-
 private func orderOnAnActor() -> Scenario {
   let (promise, resolver) = Promise<Token>.withResolvers()
   let notes = Notes()
