@@ -21,14 +21,6 @@ import Testing
     #expect(try await Promise.all([first] + others).value == [1, 2, 3, 4, 5])
   }
 
-  @Test func operationOfAResumedLimiter_hasTheValuesOfItsSubmitter() async throws {
-    let limiter = Limiter(2)
-    limiter.pause()
-    let id = Request.$id.withValue(1) { limiter.run { () async throws -> Int in Request.id } }
-    Request.$id.withValue(9) { limiter.resume() }
-    #expect(try await id.value == 1)
-  }
-
   @Test func operationThatNeverStarts_endsItsTask() async throws {
     let limiter = Limiter(1, queueCapacity: 1)
     limiter.pause()

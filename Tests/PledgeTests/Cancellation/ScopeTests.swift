@@ -90,23 +90,6 @@ import Testing
     #expect(log.events == ["task ended"] && scope.pendingCount == 0)
   }
 
-  @Test func close_waitsForTasksOfARace_thatOtherCodeHasCancelled() async throws {
-    let scope = PromiseScope()
-    let (gate, open) = Promise<Void>.withResolvers()
-    let race = Promise.race(
-      [1, 2].map { number in
-        Promise { await stubborn(gate, "task \(number)") }
-      }
-    ).bound(to: scope)
-    race.cancel()
-    try await expectCancellation(of: race)
-    let end = scope.close()
-    #expect(end.promise.isPending)
-    open.fulfill()
-    await end.value
-    #expect(log.events.sorted() == ["task 1 ended", "task 2 ended"])
-  }
-
   @Test func close_ofAnEmptyScope_isFulfilledImmediately() {
     let scope = PromiseScope()
     #expect(!scope.close().promise.isPending && scope.isClosed)
@@ -181,22 +164,6 @@ import Testing
     } catch {
       #expect(log.events == ["ended"])
     }
-  }
-
-  @Test func withPromiseScope_cancelled_cancelsItsWork() async throws {
-    let (started, start) = Promise<Void>.withResolvers()
-    let task = Task {
-      await withPromiseScope { scope in
-        let work = scope.run {
-          start.fulfill()
-          try await Promise<Void>.never.value
-        }
-        _ = await work.settlement()
-      }
-    }
-    try await started.value
-    task.cancel()
-    await task.value
   }
 
   @Test func withPromiseScope_cancelled_waitsForTasksOfBoundPromises() async throws {

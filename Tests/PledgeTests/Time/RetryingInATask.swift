@@ -16,26 +16,19 @@ import Testing
     #expect(result === parser && parser.calls == 3)
   }
 
-  @Test func theErrorIsThatOfTheLastAttempt() async throws {
+  @Test func theErrorIsThatOfTheLastAttempt_andObserversAreCalledInOrder() async throws {
     let seen = Recorder<Int>()
     var calls = 0
-    let policy = RetryPolicy.fixed(attempts: 3, delay: .zero).observed { seen.record($0.number) }
+    let policy = RetryPolicy.fixed(attempts: 3, delay: .zero)
+      .observed { seen.record($0.number) }
+      .observed { seen.record(-$0.number) }
     await #expect(throws: Boom(code: 3)) {
       try await retry(policy) {
         calls += 1
         throw Boom(code: calls)
       }
     }
-    #expect(seen.events == [1, 2, 3])
-  }
-
-  @Test func observers_areCalledInOrder() async throws {
-    let seen = Recorder<String>()
-    let policy = RetryPolicy.fixed(attempts: 1)
-      .observed { _ in seen.record("first") }
-      .observed { _ in seen.record("second") }
-    _ = try? await retry(policy) { throw Boom() }
-    #expect(seen.events == ["first", "second"])
+    #expect(seen.events == [1, -1, 2, -2, 3, -3])
   }
 
   @Test func cancelledDuringADelay_throwsImmediately_andPutsTheTokenBack() async throws {
