@@ -247,7 +247,7 @@ private struct Loading: Sendable {
 
   @Test func batchFunction_hasTheHighestPriorityOfItsCallers_andNoTaskLocals() async throws {
     let seen = Recorder<(TaskPriority, Int)>()
-    let loader = DataLoader<Int, Int>(maxBatchSize: 2, delay: .seconds(60)) { keys in
+    let loader = DataLoader<Int, Int>(maxBatchSize: 2, delay: .seconds(3600)) { keys in
       seen.record((Task.currentPriority, Request.id))
       return Dictionary(uniqueKeysWithValues: keys.map { ($0, .success($0)) })
     }
