@@ -20,9 +20,6 @@ struct Bench: ParsableCommand {
   @Option(help: "Timed rounds, at least; 0 only counts allocations and memory.")
   var rounds = 7
 
-  @Option(help: "Only sizes up to this one, of the workloads that have several.")
-  var maxSize = Int.max
-
   @Option(help: "Give up a cell that takes longer than so many seconds for a round.")
   var timeout = 120
 
@@ -44,7 +41,7 @@ struct Bench: ParsableCommand {
     if cells.isEmpty { throw ValidationError("No cell matches.") }
     if list { return printList(cells) }
 
-    var runner = Runner(cells: cells, rounds: rounds, maxSize: maxSize, timeout: timeout)
+    var runner = Runner(cells: cells, rounds: rounds, timeout: timeout)
     runner.run()
     let report = Report(results: runner.results, cells: cells, idlePeak: runner.idlePeak)
     let tables = report.markdown(

@@ -10,9 +10,6 @@ struct Registry {
     let reason: String
 
     static func stack(above size: Int) -> Limit { Limit(size: size, reason: "stack overflow") }
-    static func memory(above size: Int) -> Limit { Limit(size: size, reason: "out of memory") }
-    /// Returns a limit for a library that has the operation but can't do the work at any size.
-    static func never(_ reason: String) -> Limit { Limit(size: 0, reason: reason) }
   }
 
   enum Body: Sendable {
@@ -32,7 +29,6 @@ struct Registry {
     /// itself.
     var sizes: [Int] {
       guard let limit else { return workload.sizes }
-      if limit.size == 0 { return [] }
       let survived = workload.sizes.filter { $0 <= limit.size }
       return survived.isEmpty ? [limit.size] : survived
     }

@@ -5,7 +5,7 @@ struct Workload: Sendable {
   let unit: String
   /// The library whose cost is the lower bound, and therefore the denominator of the ratios.
   let floor: String
-  /// The sizes with which a body is called; more than one size makes the workload a sweep.
+  /// The sizes with which a body is called.
   let sizes: [Int]
   /// Units of work in a body called with size 1.
   var unitsPerSize = 1
@@ -19,8 +19,6 @@ struct Workload: Sendable {
   /// which differs tenfold from one round to the next, whatever the library does in that time.
   var isLockStep = false
   let summary: String
-
-  var isSweep: Bool { sizes.count > 1 }
 
   func units(_ size: Int) -> Int { size * unitsPerSize }
 

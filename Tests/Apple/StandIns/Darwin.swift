@@ -14,11 +14,6 @@ public func pthread_key_create(
   _ destructor: (@convention(c) (UnsafeMutableRawPointer) -> Void)!
 ) -> Int32 { 0 }
 public func pthread_main_np() -> Int32 { 0 }
-public func pthread_threadid_np(_ thread: OpaquePointer?, _ id: UnsafeMutablePointer<UInt64>!)
-  -> Int32
-{
-  0
-}
 @discardableResult public func usleep(_ time: useconds_t) -> Int32 { 0 }
 @discardableResult public func sched_yield() -> Int32 { 0 }
 @discardableResult
@@ -31,7 +26,6 @@ public func clock_gettime_nsec_np(_ clock: clockid_t) -> UInt64 { 0 }
 // MARK: - Files and processes
 
 public typealias pid_t = Int32
-public typealias mode_t = UInt16
 public typealias nfds_t = UInt32
 public typealias sigset_t = UInt32
 public typealias pthread_t = UnsafeMutablePointer<Int>

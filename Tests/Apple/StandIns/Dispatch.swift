@@ -5,7 +5,6 @@ open class DispatchObject {
   init() {}
   public func activate() {}
   public func resume() {}
-  public func suspend() {}
 }
 
 public struct DispatchQoS: Equatable, Sendable {
@@ -44,11 +43,6 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {
   public func leave() {}
   public func wait() {}
   public func wait(timeout: DispatchTime) -> DispatchTimeoutResult { .success }
-  @preconcurrency
-  public func notify(
-    qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [], queue: DispatchQueue,
-    execute work: @escaping @Sendable @convention(block) () -> Void
-  ) {}
 }
 
 open class DispatchQueue: DispatchObject, @unchecked Sendable {
@@ -104,7 +98,6 @@ public enum DispatchTimeInterval: Equatable, Sendable {
 public struct DispatchTime: Comparable, Sendable {
   public let rawValue: UInt64
   public init(uptimeNanoseconds: UInt64) { rawValue = uptimeNanoseconds }
-  public var uptimeNanoseconds: UInt64 { rawValue }
   public static func now() -> DispatchTime { fatalError() }
   public static func < (a: DispatchTime, b: DispatchTime) -> Bool { a.rawValue < b.rawValue }
 }
@@ -132,11 +125,8 @@ public class DispatchSemaphore: DispatchObject, @unchecked Sendable {
 public protocol DispatchSourceProtocol: AnyObject {
   func setEventHandler(
     qos: DispatchQoS, flags: DispatchWorkItemFlags, handler: (@convention(block) () -> Void)?)
-  func setCancelHandler(
-    qos: DispatchQoS, flags: DispatchWorkItemFlags, handler: (@convention(block) () -> Void)?)
   func activate()
   func resume()
-  func suspend()
   func cancel()
   var data: UInt { get }
   var isCancelled: Bool { get }
@@ -144,10 +134,6 @@ public protocol DispatchSourceProtocol: AnyObject {
 
 extension DispatchSourceProtocol {
   public func setEventHandler(
-    qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [],
-    handler: (@convention(block) () -> Void)?
-  ) {}
-  public func setCancelHandler(
     qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [],
     handler: (@convention(block) () -> Void)?
   ) {}
@@ -178,8 +164,5 @@ public class DispatchSource: DispatchObject {
 
 public enum DispatchPredicate {
   case onQueue(DispatchQueue)
-  case onQueueAsBarrier(DispatchQueue)
-  case notOnQueue(DispatchQueue)
 }
 public func dispatchPrecondition(condition: @autoclosure () -> DispatchPredicate) {}
-public func dispatchMain() -> Never { fatalError() }

@@ -44,10 +44,7 @@ extension NSObject {
 }
 open class NSNull: NSObject {}
 
-open class NSString: NSObject {
-  public init(string: String) {}
-  public var pathExtension: String { "" }
-}
+open class NSString: NSObject { public init(string: String) {} }
 public enum ComparisonResult: Int, Sendable {
   case orderedAscending = -1, orderedSame, orderedDescending
 }
@@ -99,7 +96,6 @@ public struct Date: Hashable, Comparable, Sendable, Codable {
   public init(timeIntervalSinceNow: TimeInterval) {}
   public init(timeIntervalSince1970: TimeInterval) {}
   public var timeIntervalSinceNow: TimeInterval { 0 }
-  public var timeIntervalSince1970: TimeInterval { 0 }
   public func timeIntervalSince(_ date: Date) -> TimeInterval { 0 }
   public static func < (a: Date, b: Date) -> Bool { false }
   @available(macOS 12, iOS 15, tvOS 15, watchOS 8, *)
@@ -115,11 +111,9 @@ public struct URL: Hashable, Sendable, Codable {
   public var absoluteString: String { "" }
   public var host: String? { nil }
   public var port: Int? { nil }
-  public var lastPathComponent: String { "" }
   public func appendingPathComponent(_ component: String) -> URL { self }
   public func deletingLastPathComponent() -> URL { self }
   public func resolvingSymlinksInPath() -> URL { self }
-  public var pathExtension: String { "" }
   public func withUnsafeFileSystemRepresentation<R>(
     _ body: (UnsafePointer<Int8>?) throws -> R
   ) rethrows -> R { try body(nil) }
@@ -133,7 +127,6 @@ public struct UUID: Hashable, Sendable {
 public struct Locale: Sendable { public init(identifier: String) {} }
 public struct TimeZone: Sendable {
   public init?(identifier: String) {}
-  public init?(abbreviation: String) {}
   public init?(secondsFromGMT: Int) {}
 }
 
@@ -166,7 +159,6 @@ extension String {
 extension StringProtocol {
   public func data(using encoding: String.Encoding) -> Data? { nil }
   public func trimmingCharacters(in set: CharacterSet) -> String { "" }
-  public func components(separatedBy separator: String) -> [String] { [] }
   public func caseInsensitiveCompare<Other: StringProtocol>(_ other: Other) -> ComparisonResult {
     .orderedSame
   }
@@ -255,7 +247,6 @@ extension URLError.Code {
   public static var notConnectedToInternet: Self { Self(rawValue: -7) }
   public static var badServerResponse: Self { Self(rawValue: -8) }
   public static var unknown: Self { Self(rawValue: -9) }
-  public static var badURL: Self { Self(rawValue: -10) }
   public static var cannotParseResponse: Self { Self(rawValue: -11) }
   public static var resourceUnavailable: Self { Self(rawValue: -12) }
   public static var zeroByteResource: Self { Self(rawValue: -13) }
@@ -272,7 +263,6 @@ extension URLError {
   public static var notConnectedToInternet: Code { .notConnectedToInternet }
   public static var badServerResponse: Code { .badServerResponse }
   public static var unknown: Code { .unknown }
-  public static var badURL: Code { .badURL }
   public static var cannotParseResponse: Code { .cannotParseResponse }
   public static var resourceUnavailable: Code { .resourceUnavailable }
   public static var zeroByteResource: Code { .zeroByteResource }
@@ -392,7 +382,6 @@ open class URLSessionTask: NSObject, @unchecked Sendable {
   public var delegate: (any URLSessionTaskDelegate)?
   public func cancel() {}
   public func resume() {}
-  public func suspend() {}
 }
 open class URLSessionDataTask: URLSessionTask, @unchecked Sendable {}
 open class URLSessionUploadTask: URLSessionDataTask, @unchecked Sendable {}
@@ -546,7 +535,6 @@ open class Progress: NSObject, @unchecked Sendable {
   public var isCancelled: Bool { false }
   public var cancellationHandler: (@Sendable () -> Void)?
   public func cancel() {}
-  public func addChild(_ child: Progress, withPendingUnitCount count: Int64) {}
 }
 public struct Notification: @unchecked Sendable {
   public struct Name: Hashable, Sendable {

@@ -140,12 +140,6 @@ import Testing
       #expect(started.count == 2)
     }
   }
-
-  @Test func forEach_withoutRoom_isAnInvalidArgument() async throws {
-    let (stream, _) = AsyncStream<Int>.makeStream()
-    let result = await stream.forEach(concurrently: 0) { _ in Promise() }.result
-    #expect(throws: PromiseError.self) { try result.get() }
-  }
 }
 
 /// Calls a closure when it is deallocated.

@@ -49,29 +49,4 @@ import Testing
     }
     try await expectFulfillment(of: Model().load(), with: 1)
   }
-
-  @Test func taskGroups_andAsyncLet() async throws {
-    let parts = (0..<10).map { _ in Promise<Int>.withResolvers() }
-    async let first = parts[0].promise.value
-    let sum = try await withThrowingTaskGroup(of: Int.self) { group in
-      for part in parts { group.addTask { try await part.promise.value } }
-      for (index, part) in parts.enumerated() { part.resolver.fulfill(index) }
-      return try await group.reduce(0, +)
-    }
-    #expect(sum == 45)
-    #expect(try await first == 0)
-  }
-
-  @Test func failingTaskGroup_withdrawsFromTheRest() async throws {
-    let (never, resolver) = Promise<Int>.withResolvers()
-    await #expect(throws: Boom()) {
-      try await withThrowingTaskGroup(of: Int.self) { group in
-        group.addTask { try await never.value }
-        group.addTask { try await Promise<Int>.rejected(Boom()).value }
-        for try await _ in group {}
-      }
-    }
-    try await expectCancellation(of: never)
-    #expect(!resolver.isPending)
-  }
 }

@@ -52,12 +52,6 @@ private struct HandlersWithContexts {
   init() { Foreign.isPropagated }
 
   func runAll() async throws {
-    for when in When.allCases {
-      for place in Place.all {
-        try await handlers_findTheContext_ofWhereTheyWereWritten(when: when, place: place)
-      }
-    }
-    try await handlersWrittenWithoutAContext_findNoneOfTheSettlers()
     try await handler_runsOnce_whateverTheFunctionDoes()
     try await handlerThatIsCalledImmediately_capturesNothing()
     try await handlersInTheirOwnContext_restoreNothing()
@@ -118,25 +112,6 @@ private struct HandlersWithContexts {
     resolver.fulfill()
     let (outside, inside) = try await seen.value
     #expect([outside, inside] == ["outer", "inner"])
-  }
-
-  func handlers_findTheContext_ofWhereTheyWereWritten(when: When, place: Place) async throws {
-    let written = Foreign.with(.init(name: "request 1")) {
-      when.fulfill(0) { promise in
-        promise.map(on: place.executor) { _ in Foreign.current.name }
-          .then(on: place.executor) { first in
-            Promise.value(()).map(on: place.executor) { [first, Foreign.current.name] }
-          }
-      }
-    }
-    try await expectFulfillment(of: written, with: ["request 1", "request 1"])
-  }
-
-  func handlersWrittenWithoutAContext_findNoneOfTheSettlers() async throws {
-    let (promise, resolver) = Promise<Void>.withResolvers()
-    let seen = promise.map(on: .immediate) { Foreign.current.name }
-    Foreign.with(.init(name: "settler")) { _ = resolver.fulfill() }
-    try await expectFulfillment(of: seen, with: "none")
   }
 
   func handler_runsOnce_whateverTheFunctionDoes() async throws {

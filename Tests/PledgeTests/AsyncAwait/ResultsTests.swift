@@ -1,14 +1,12 @@
 import Pledge
 import Testing
 
-private struct Refused: Error {}
-
 @Suite struct ResultsTests {
   @Test func results_comeInOrderOfCompletion() async {
     let inputs = (0..<3).map { _ in Promise<Int>.withResolvers() }
     let results = Promise.results(of: inputs.map(\.promise))
     inputs[2].resolver.fulfill(2)
-    inputs[0].resolver.reject(Refused())
+    inputs[0].resolver.reject(Boom())
     inputs[1].resolver.fulfill(1)
     var seen: [Int?] = []
     for await result in results { seen.append(try? result.get()) }

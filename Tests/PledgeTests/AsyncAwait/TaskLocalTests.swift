@@ -40,7 +40,6 @@ private struct HandlersWithKeys {
     try await laterAttempts_andOperationsThatWaited_findThem()
     try await onCancel_findsTheValues_ofWhereItWasWritten()
     try await onCancel_ofTheMainActor_findsItsOwnValues()
-    try await tasks_inheritThem()
     try await handlersOnAnActor_runAtThePriority_ofTheTaskThatSettles()
   }
 
@@ -156,16 +155,6 @@ private struct HandlersWithKeys {
     }
     Tracing.$requestID.withValue("canceller") { promise.cancel() }
     #expect(try await found.value == "producer")
-  }
-
-  func tasks_inheritThem() async throws {
-    let promise = Tracing.$requestID.withValue("task") {
-      Promise { () async throws -> String? in
-        await Task.yield()
-        return Tracing.requestID
-      }
-    }
-    #expect(try await promise.value == "task")
   }
 
   func handlersOnAnActor_runAtThePriority_ofTheTaskThatSettles() async throws {

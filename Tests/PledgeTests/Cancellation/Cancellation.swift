@@ -35,17 +35,6 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func losersOfARaceDecidedAtOnce_areCancelledWhenWanted(cancelling: Bool) async throws {
-    let (early, earlyResolver) = Promise<Int>.withResolvers()
-    let (late, lateResolver) = Promise<Int>.withResolvers()
-    let race = Promise.race([early, .value(1), late], cancellingLosers: cancelling)
-    try await expectFulfillment(of: race, with: 1)
-    #expect(early.isPending == !cancelling)
-    #expect(late.isPending == !cancelling)
-    _ = (earlyResolver, lateResolver)
-  }
-
-  @Test(arguments: [true, false])
   func keptLoser_isNotDesertedWhenItsOtherConsumerCancels(decidedAtOnce: Bool) async throws {
     let (loser, resolver) = Promise<Int>.withResolvers()
     let (winner, winnerResolver) = Promise<Int>.withResolvers()
@@ -57,15 +46,6 @@ import Testing
     try expectPending(loser)
     resolver.fulfill(2)
     try await expectFulfillment(of: loser, with: 2)
-  }
-
-  @Test(arguments: [true, false])
-  func restOfAFailedAll_isCancelledWhenWanted(cancelling: Bool) async throws {
-    let a = Promise<Int>.withResolvers(), b = Promise<Int>.withResolvers()
-    let all = Promise.all([a.promise, b.promise], cancellingRest: cancelling)
-    a.resolver.reject(Boom())
-    try await expectRejection(of: all, with: Boom())
-    #expect(b.promise.isPending == !cancelling)
   }
 
   @Test(arguments: [true, false])
@@ -96,16 +76,5 @@ import Testing
     try await expectCancellation(of: a.promise)
     try await expectCancellation(of: b.promise)
     try await expectRejection(of: all.asVoid(), with: CancellationError.self)
-  }
-
-  @Test func cancellingBoundedAll_sparesWhatOthersShare() async throws {
-    let (shared, resolver) = Promise<Int>.withResolvers()
-    let other = shared.map { $0 + 1 }
-    let all = Promise.all(on: .immediate, [1], concurrently: 1) { _ in shared }
-    all.cancel()
-    try await expectCancellation(of: all)
-    try expectPending(shared)
-    resolver.fulfill(1)
-    try await expectFulfillment(of: other, with: 2)
   }
 }

@@ -57,14 +57,6 @@ import Testing
     #expect(shared.seen.events == ["success(1)"])
   }
 
-  @Test(arguments: Order.allCases)
-  func noneCancels_allGetTheValue(order: Order) {
-    let shared = Shared(order)
-    shared.resolver.fulfill(1)
-    #expect(shared.consumers.map(\.state) == ["fulfilled: 2", "fulfilled: 3"])
-    #expect(shared.seen.events == ["success(1)"])
-  }
-
   @Test func soleConsumerOfAWatchedHandler_getsTheValue() {
     let seen = Recorder<Int>()
     let (promise, resolver) = Promise<Int>.withResolvers()
@@ -160,27 +152,6 @@ import Testing
     #expect(told.count == 1)
     #expect(seen.events == ["failure(Swift.CancellationError())"])
     #expect(inner.state == "rejected: CancellationError()")
-  }
-
-  @Test func watchAgainstCancelAndSettle() {
-    for _ in 0..<1_000 {
-      let told = CallCounter()
-      let seen = CallCounter()
-      let (promise, resolver) = Promise<Int>.withResolvers()
-      resolver.onCancel { told.call() }
-      let consumer = promise.map(on: .immediate) { $0 }
-      let isFulfilled = Box(false)
-      DispatchQueue.concurrentPerform(iterations: 3) { index in
-        switch index {
-        case 0: consumer.cancel()
-        case 1: promise.watch(on: .immediate) { _ in seen.call() }
-        default: isFulfilled.value = resolver.fulfill(1)
-        }
-      }
-      #expect(seen.count == 1 && !promise.isPending)
-      // A notified producer can still settle the promise.
-      if !isFulfilled.value { #expect(told.count == 1) }
-    }
   }
 
   @Test func closureIsReleased() {

@@ -113,38 +113,6 @@ import Testing
     #expect(work.started.events == [0])
   }
 
-  @Test func throwInTransform_rejects() async throws {
-    let all = Promise<[Int]>.all(on: .immediate, 0..<10, concurrently: 2) { n -> Promise<Int> in
-      if n == 3 { throw Boom(code: n) }
-      return .value(n)
-    }
-    try await expectRejection(of: all, with: Boom(code: 3))
-  }
-
-  @Test func cancelling_cancelsWhatIsPending_andTakesNoMore() async throws {
-    let all = Promise.all(on: .immediate, 0..<100, concurrently: 3) { [work] in work.start($0) }
-    all.cancel()
-    try await expectCancellation(of: all)
-    #expect(work.started.events == [0, 1, 2])
-    #expect(work.cancelled.events == [0, 1, 2])
-  }
-
-  @Test(arguments: [0, -1, Int.min])
-  func absurdLimits_rejectWithInvalidArgument(limit: Int) async throws {
-    let all = Promise.all(on: .immediate, 0..<3, concurrently: limit) { [work] in work.start($0) }
-    try await expectRejection(
-      of: all,
-      with: PromiseError.invalidArgument("`concurrently:` must be at least 1, not \(limit)."))
-    #expect(work.started.count == 0)
-  }
-
-  @Test func hugeLimit_startsAll() async throws {
-    let all = Promise.all(on: .immediate, 0..<3, concurrently: .max) { [work] in work.start($0) }
-    #expect(work.started.count == 3)
-    for n in 0..<3 { work.finish(n) }
-    try await expectFulfillment(of: all, with: ["0", "1", "2"])
-  }
-
   @Test func noElements_giveAnEmptyArray() async throws {
     let all = Promise.all(on: .immediate, [Int](), concurrently: 2) { [work] in work.start($0) }
     try await expectFulfillment(of: all, with: [])
@@ -231,14 +199,6 @@ import Testing
     if isAbandoned { resolver.abandon() } else { resolver.reject(Boom()) }
     await elements.left.reaches(1).value
     if !isAbandoned { try await expectRejection(of: all, with: Boom()) }
-  }
-
-  @Test func asyncSequence_thatThrows_rejects() async throws {
-    let (stream, continuation) = AsyncThrowingStream<Int, any Error>.makeStream()
-    let all = Promise.all(stream, concurrently: 2) { Promise.value($0) }
-    continuation.yield(1)
-    continuation.finish(throwing: Boom())
-    try await expectRejection(of: all, with: Boom())
   }
 
   @Test func asyncSequence_cancelled_endsTheFeeding() async throws {

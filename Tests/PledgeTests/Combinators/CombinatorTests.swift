@@ -22,17 +22,6 @@ import Testing
     try await expectFulfillment(of: all, with: [0, 10, 20])
   }
 
-  @Test func all_failsFast_withTheFirstError() async throws {
-    let parts = (0..<3).map { _ in Promise<Int>.withResolvers() }
-    // Optimized code would release the resolvers after their last use, which would reject the rest.
-    defer { withExtendedLifetime(parts) {} }
-    let all = Promise.all(parts.map(\.promise))
-    parts[1].resolver.reject(Boom(code: 1))
-    parts[0].resolver.reject(Boom(code: 0))
-    try await expectRejection(of: all, with: Boom(code: 1))
-    try expectPending(parts[2].promise)
-  }
-
   @Test func all_ofSeveralTypes() async throws {
     let (a, b, c) = try await Promise.all(
       Promise.value(1), Promise.value("b"), When.later.fulfill(2.5) { $0 }
@@ -123,15 +112,6 @@ import Testing
     #expect(try await Promise.allSettled([Promise<Int>]()).value.isEmpty)
     try await expectRejection(of: Promise<Int>.race([]), with: PromiseError.emptyInput)
     try await expectRejection(of: Promise<Int>.any([]), with: PromiseError.emptyInput)
-  }
-
-  @Test func onePromiseSeveralTimes() async throws {
-    let (promise, resolver) = Promise<Int>.withResolvers()
-    let all = Promise.all([promise, promise, promise])
-    let race = Promise.race([promise, promise])
-    resolver.fulfill(1)
-    try await expectFulfillment(of: all, with: [1, 1, 1])
-    try await expectFulfillment(of: race, with: 1)
   }
 
   @Test func guarantees() async throws {

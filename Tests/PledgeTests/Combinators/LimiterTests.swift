@@ -58,21 +58,6 @@ import Testing
     #expect(work.started.events == [0, 1, 2, 3])
   }
 
-  @Test func aRateWithoutAPeriod_isNoLimit_andKeepsTheOrder() async throws {
-    for period in [Duration.zero, .seconds(-1)] {
-      let limiter = Limiter(3, rate: .init(1, per: period))
-      let started = Recorder<Int>()
-      let promises = (0..<6).map { n in
-        limiter.run(on: .immediate) {
-          started.record(n)
-          return Promise.value(n)
-        }
-      }
-      try await waitForPromises(promises)
-      #expect(started.events == Array(0..<6))
-    }
-  }
-
   @Test func clear_rejectsWhatWaits() async throws {
     let limiter = Limiter(1)
     let promises = run(limiter, 0..<3)
@@ -192,18 +177,6 @@ import Testing
     try await expectFulfillment(of: limiter.run { Promise.value(1) }, with: 1)
   }
 
-  @Test func droppedWhilePaused_breaksWhatWaits() async throws {
-    var promises: [Promise<String>] = []
-    do {
-      let limiter = Limiter(1)
-      limiter.pause()
-      promises = run(limiter, 0..<2)
-    }
-    for promise in promises {
-      try await expectRejection(of: promise, with: BrokenPromiseError.self)
-    }
-  }
-
   @Test(.apart) func manyOperations_settledAtOnce_needNoStack() async throws {
     let limiter = Limiter(1)
     limiter.pause()
@@ -211,37 +184,6 @@ import Testing
     limiter.resume()
     try await waitForPromises(promises, within: .seconds(30))
     #expect(limiter.runningCount == 0)
-  }
-
-  @Test func fromManyThreads_theLimitHolds() async throws {
-    let limiter = Limiter(3)
-    let (running, most) = (Box(0), Box(0))
-    let promises = Recorder<Promise<Void>>()
-    DispatchQueue.concurrentPerform(iterations: 4) { _ in
-      for _ in 0..<100 {
-        promises.record(
-          limiter.run {
-            running.update { $0 += 1 }
-            most.update { $0 = max($0, running.value) }
-            return When.later.fulfill(()) { $0 }.map(on: .immediate) { running.update { $0 -= 1 } }
-          })
-      }
-    }
-    try await waitForPromises(promises.events, within: .seconds(30))
-    #expect(most.value <= 3)
-    try await expectFulfillment(of: limiter.idle())
-  }
-
-  @Test func limitOfLessThanOne_rejectsEachOperation() async throws {
-    let rejected = Limiter(0).run { Promise.value(1) }
-    try await expectRejection(
-      of: rejected,
-      with: PromiseError.invalidArgument("A limiter needs a limit of at least 1, not 0."))
-    let slow = Limiter(1, rate: .init(-1, per: .seconds(1)))
-    let error = PromiseError.invalidArgument(
-      "A limiter needs a rate of at least 1 operation, not -1.")
-    try await expectRejection(of: slow.run { Promise.value(1) }, with: error)
-    await #expect(throws: error) { try await slow.perform {} }
   }
 
   @Test func limitSetToLessThanOne_rejectsWaitingAndNewOperations_untilItIsRaised() async throws {
@@ -261,19 +203,6 @@ import Testing
     #expect(adaptive.limit == 2)
   }
 
-  @Test func higherPriorities_startFirst_inOrder() async throws {
-    let limiter = Limiter(1)
-    limiter.pause()
-    let promises = [(0, 0), (1, 5), (2, 0), (3, 5), (4, -1)].map { n, priority in
-      limiter.run(on: .immediate, priority: priority) { [work] in work.start(n) }
-    }
-    promises[2].cancel()
-    limiter.resume()
-    for n in [1, 3, 0, 4] { work.finish(n) }
-    try await waitForPromises([0, 1, 3, 4].map { promises[$0] })
-    #expect(work.started.events == [1, 3, 0, 4])
-  }
-
   @Test func aLimitCanBeChanged() async throws {
     let limiter = Limiter(1)
     let promises = run(limiter, 0..<4)
@@ -287,17 +216,6 @@ import Testing
     #expect(work.started.events == [0, 1, 2, 3])
     work.finish(3)
     try await waitForPromises(promises)
-  }
-
-  @Test func aFullQueue_rejects() async throws {
-    let limiter = Limiter(1, queueCapacity: 1)
-    let promises = run(limiter, 0..<3)
-    try await expectRejection(of: promises[2], with: Limiter.QueueFullError.self)
-    work.finish(0)
-    work.finish(1)
-    try await waitForPromises(Array(promises[0..<2]))
-    let direct = Limiter(1, queueCapacity: 0)
-    try await expectFulfillment(of: direct.run { Promise.value(1) }, with: 1)
   }
 
   @Test func aRate_limitsStarts() async throws {

@@ -150,13 +150,4 @@ import Testing
     let value = try await task.value
     #expect(value == 7)
   }
-
-  @Test func line12_waitAfterSettlement_cancelComesTooLate() async throws {
-    let (promise, resolver) = Promise<Int>.withResolvers()
-    let task = Task { try await promise.value }
-    resolver.fulfill(3)
-    let value = try await task.value
-    task.cancel()
-    #expect(value == 3)
-  }
 }

@@ -46,13 +46,8 @@ import Testing
     #expect(DiagnosticsLog.reports(of: Boom(code: code)) == [nil])
   }
 
-  @Test func line8_droppedAfterSettlement_doesNothing() async throws {
-    let promise = Promise<Int> { $0.fulfill(1) }
-    try await expectFulfillment(of: promise, with: 1)
-  }
-
   @Test(.apart) func line9_manyReports_takeNoStack() {
-    SmallThread.run(stackSize: 256 * 1024) {
+    onNewThread(stackSize: 256 * 1024) {
       for _ in 0..<20_000 { _ = Promise<Void>.rejected(Boom()) }
     }
   }

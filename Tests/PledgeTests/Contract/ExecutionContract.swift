@@ -66,14 +66,6 @@ import Testing
     try await expectFulfillment(of: promise)
   }
 
-  @Test(arguments: When.allCases)
-  func line6_thenFlattens(when: When) async throws {
-    let inner = Promise<String>.withResolvers()
-    let outer = when.fulfill(1) { promise in promise.then { _ in inner.promise } }
-    DispatchQueue.global().async { inner.resolver.fulfill("inner") }
-    try await expectFulfillment(of: outer, with: "inner")
-  }
-
   // A handler may block until another one on its concurrent queue has run, so no handler that it
   // makes ready may be deferred until it returns.
   @Test(.timeLimit(.minutes(10)), arguments: [true, false])

@@ -30,14 +30,6 @@ import Testing
     await ended.reaches(16).value
   }
 
-  @Test func workThatWaitsForLaterWork_ends() async throws {
-    let (second, secondResolver) = Promise<Int>.withResolvers()
-    let (first, firstResolver) = Promise<Int>.withResolvers()
-    Background.run { firstResolver.fulfill((try? second.wait()) ?? 0) }
-    Background.run { secondResolver.fulfill(2) }
-    try await expectFulfillment(of: first, with: 2)
-  }
-
   @Test func work_runsOnce() async throws {
     let calls = Recorder<Int>()
     for index in 0..<1_000 { Background.run { calls.record(index) } }

@@ -36,37 +36,25 @@ import Testing
     #expect(places.events.allSatisfy { $0 })
   }
 
-  @MainActor @Test func operationOfAPromise_isReleasedOnTheMainActor() async throws {
+  @MainActor @Test func operations_areReleasedOnTheMainActor() async throws {
     let places = Recorder<Bool>()
     for _ in 0..<20 {
-      let promise: Promise<Int>
+      let (promise, guarantee): (Promise<Int>, Guarantee<Int>)
       do {
-        let guarded = Guard(places)
+        let (first, second) = (Guard(places), Guard(places))
         promise = Promise {
           await Task.yield()
-          return withExtendedLifetime(guarded) { 1 }
+          return withExtendedLifetime(first) { 1 }
+        }
+        guarantee = Guarantee {
+          await Task.yield()
+          return withExtendedLifetime(second) { 1 }
         }
       }
       _ = try await promise.value
-    }
-    try await waitUntil { places.count == 20 }
-    #expect(places.events.allSatisfy { $0 })
-  }
-
-  @MainActor @Test func operationOfAGuarantee_isReleasedOnTheMainActor() async throws {
-    let places = Recorder<Bool>()
-    for _ in 0..<20 {
-      let guarantee: Guarantee<Int>
-      do {
-        let guarded = Guard(places)
-        guarantee = Guarantee {
-          await Task.yield()
-          return withExtendedLifetime(guarded) { 1 }
-        }
-      }
       _ = await guarantee.value
     }
-    try await waitUntil { places.count == 20 }
+    try await waitUntil { places.count == 40 }
     #expect(places.events.allSatisfy { $0 })
   }
 

@@ -9,7 +9,6 @@ import Testing
   init() { DiagnosticsLog.install() }
 
   @Test func errorOfARejectedPromise_isReportedThoughALateConsumerCancelled() async throws {
-    DiagnosticsLog.install()
     struct OfRejected: Error {}
     let executor = ManualExecutor()
     do {
@@ -23,7 +22,6 @@ import Testing
   }
 
   @Test func errorOfARejectedPromise_isReportedThoughACancelledHandlerReturnedIt() async throws {
-    DiagnosticsLog.install()
     struct OfReturned: Error {}
     do {
       let promise = Promise<Int>.rejected(OfReturned())
@@ -41,7 +39,6 @@ import Testing
   }
 
   @Test func errorOfASharedPromise_isReportedThoughAFollowerWasCancelled() async throws {
-    DiagnosticsLog.install()
     struct OfFollowed: Error {}
     do {
       let (promise, resolver) = Promise<Int>.withResolvers()
@@ -57,7 +54,6 @@ import Testing
 
   // The cancelled consumer was the only one that could receive the error.
   @Test func errorForACancelledConsumerAlone_isNotReported() async throws {
-    DiagnosticsLog.install()
     struct ForOneAlone: Error {}
     let executor = ManualExecutor()
     do {

@@ -65,17 +65,6 @@ import Testing
     #expect(counts.events == Array(repeating: 1, count: 100))
   }
 
-  @Test func racesOfWhichItHoldsTheValue() async throws {
-    for _ in 0..<rounds {
-      let never = Promise<LifetimeTracker.Token>.withResolvers()
-      let it = longLived.promise.map(on: .immediate) { [l = lifetimes] _ in l.track("late") }
-      let race = Promise.race([it, .value(lifetimes.track("value"))])
-      #expect(!race.isPending)
-      never.resolver.reject(CancellationError())
-      #expect(lifetimes.liveCount <= slack)
-    }
-  }
-
   @Test(arguments: [true, false])
   func allsThatFail(cancellingRest: Bool) async throws {
     for _ in 0..<rounds {
@@ -151,13 +140,6 @@ import Testing
     #expect(lifetimes.liveCount <= slack)
     #expect(observerCount(of: longLived.promise) <= slack)
     try expectPending(longLived.promise)
-  }
-
-  @Test func observersInTheList_areBounded() async throws {
-    for _ in 0..<rounds {
-      longLived.promise.map(on: .immediate) { $0 }.cancel()
-    }
-    #expect(observerCount(of: longLived.promise) <= slack)
   }
 
   // The newest observer is always live, so those below it can't be popped one by one.

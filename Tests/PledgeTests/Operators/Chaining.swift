@@ -140,20 +140,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
       promise.reduce(on: on, [Int]()) { text, n in .value("\(text)\(n)") }
     }
     try await expectFulfillment(of: none, with: "0")
-    let calls = CallCounter()
-    let stopped = when.fulfill(0) { promise in
-      promise.reduce(on: on, 1...10) { sum, n in
-        if calls.call() == 3 { throw Boom(code: n) }
-        return .value(sum + n)
-      }
-    }
-    try await expectRejection(of: stopped, with: Boom(code: 3))
-    try calls.expect(3)
-  }
-
-  @Test(arguments: When.allCases, Place.all)
-  func reduce_takesElementsLazily(when: When, place: Place) async throws {
-    let on = place.executor
+    // Elements are taken lazily.
     let taken = CallCounter()
     let stopped = when.fulfill(0) { promise in
       promise.reduce(on: on, Endless(taken: taken)) { sum, n in

@@ -147,17 +147,6 @@ import Testing
     #expect(await guarantee.value == 2)
   }
 
-  @MainActor @Test func asyncClosures_inheritTheirIsolation() async throws {
-    var count = 0
-    let promise = Promise {
-      await Task.yield()
-      MainActor.assertIsolated()
-      count += 1
-      return count
-    }
-    try await expectFulfillment(of: promise, with: 1)
-  }
-
   @Test func wrap_everyShape() async throws {
     func valueError(_ value: Int?, _ error: Boom?, _ done: (Int?, (any Error)?) -> Void) {
       done(value, error)
@@ -197,14 +186,6 @@ import Testing
     let (failing, failingResolver) = Promise<Int>.withResolvers()
     when.reject { failingResolver.resolve(with: $0) }
     try await expectRejection(of: failing, with: Boom())
-  }
-
-  @Test func resolverThatFollowsAPromise_isNotBrokenWhenDropped() async throws {
-    let slow = Promise<Int>.withResolvers()
-    let promise = Promise<Int> { $0.resolve(with: slow.promise) }
-    try expectPending(promise)
-    slow.resolver.fulfill(1)
-    try await expectFulfillment(of: promise, with: 1)
   }
 
   @Test func lateRejection_isIgnoredAndNotReported() {

@@ -40,12 +40,4 @@ import Testing
     try await expectCancellation(of: bound)
     #expect(!resolver.isPending)
   }
-
-  @Test func all_ofDifferentThenables() async throws {
-    let all = Promise.all(Promise.value(1), Guarantee.value("a"), Promise.value(true))
-    let (number, text, flag) = try await all.value
-    #expect(number == 1 && text == "a" && flag)
-    let failed = Promise.all(Promise<Int>.rejected(Boom()), Guarantee<Int>.never)
-    await #expect(throws: Boom()) { try await failed.value }
-  }
 }

@@ -6,32 +6,6 @@ import Testing
 @Suite struct AdaptiveLimiterTests {
   private let clock = TestClock()
 
-  @Test func saturatedService_itsCapacityIsFound_andTheRestIsShed() async throws {
-    let service = Limiter(20)
-    let request = { @Sendable [clock] (number: Int) in
-      service.run {
-        // Of different lengths, 100 ms on average.
-        Promise<Void>.after(.milliseconds(80 + number * 7 % 41), clock: clock)
-      }
-    }
-    let limiter = Limiter(adaptive: 1...500, clock: clock)
-    let shed = CallCounter()
-    for round in 0..<1_500 {
-      // Twice as many as the service can do.
-      for number in round * 4..<round * 4 + 4 {
-        limiter.run { request(number) }.catch { error in
-          #expect(error is Limiter.QueueFullError)
-          shed.call()
-        }
-      }
-      await clock.advance(by: .milliseconds(10))
-    }
-    #expect(abs(limiter.limit - 20) <= 4)
-    #expect(shed.count > 2_000)
-    await clock.run(until: limiter.idle())
-    #expect(limiter.runningCount == 0)
-  }
-
   @Test func asyncOperations_areMeasured() async throws {
     let limiter = Limiter(adaptive: 1...100, initial: 10, clock: clock)
     /// Runs as many operations at a time as the limiter allows, which all take the latency for

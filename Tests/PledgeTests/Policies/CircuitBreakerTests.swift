@@ -72,7 +72,6 @@ import Testing
   }
 
   @Test func perform_acceptsWhatIsntSendable_andKeepsTheIsolation() async throws {
-    final class Parser { var calls = 0 }
     let parser = Parser()
     let breaker = breaker()
     #expect(

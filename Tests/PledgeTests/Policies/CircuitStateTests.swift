@@ -51,37 +51,6 @@ import Testing
     #expect(opening(half, [(true, 50), (true, 40), (true, 45)]) == 3)
   }
 
-  @Test(arguments: [0, -1, Int.min])
-  func countsBelowOne_countAsOne(count: Int) {
-    #expect(opening(.consecutiveFailures(count), "f".calls()) == 1)
-    #expect(opening(.failureRate(1, ofLast: count, minimumCalls: count), "f".calls()) == 1)
-    #expect(opening(.failureRate(1, .seconds(1), count), "f".calls()) == 1)
-    var circuit = state(.consecutiveFailures(1), probes: count)
-    circuit.end(circuit.admitIfClosed()!, .failure, at: 0)
-    #expect(circuit.admit(at: 10) == .admitted(2))
-    #expect(circuit.admit(at: 10) == .rejected(10))
-  }
-
-  @Test func rates_outsideOfZeroToOne() {
-    for rate in [0, -0.5, -Double.infinity] {
-      #expect(opening(.failureRate(rate, ofLast: 9, minimumCalls: 3), "..f".calls()) == 3)
-      #expect(opening(.failureRate(rate, ofLast: 9, minimumCalls: 3), "...".calls()) == nil)
-    }
-    for rate in [1.5, .infinity, .nan] {
-      #expect(opening(.failureRate(rate, ofLast: 3), "ffffff".calls()) == nil)
-      #expect(opening(.failureRate(rate, .seconds(1), 3), "ffffff".calls()) == nil)
-    }
-    #expect(opening(.failureRate(1, ofLast: .max, minimumCalls: .max), "fff".calls()) == nil)
-  }
-
-  @Test(arguments: [TimeSpan.zero, .seconds(-1), .seconds(.min), .infinite])
-  func periods_ofAnyLength(period: TimeSpan) {
-    #expect(opening(.failureRate(1, period, 3), "fff".calls(every: 0)) == 3)
-    let isLong = period == .infinite
-    #expect(opening(.failureRate(1, period, 3), "fff".calls(every: 1)) == (isLong ? 3 : nil))
-    _ = opening(.failureRate(1, period, 3), [(true, .max), (true, 0), (true, .max)])
-  }
-
   @Test func openCircuit_becomesHalfOpen_andClosesWithItsProbes() {
     var circuit = state(probes: 2)
     for _ in 0..<2 { circuit.end(circuit.admitIfClosed()!, .failure, at: 5) }
@@ -119,19 +88,6 @@ import Testing
     #expect(circuit.admit(at: 22) == .admitted(era + 2))
     circuit.end(era, .success, at: 23)
     #expect(circuit.state(at: 23) == .halfOpen)
-  }
-
-  @Test func cancelledProbe_givesItsPlaceBack() {
-    var circuit = state(.consecutiveFailures(1))
-    circuit.end(circuit.admitIfClosed()!, .failure, at: 0)
-    for time in 10..<20 as Range<Int64> {
-      guard case .admitted(let era) = circuit.admit(at: time) else {
-        Issue.record("It is rejected.")
-        return
-      }
-      circuit.end(era, .ignored, at: time)
-    }
-    #expect(circuit.state(at: 20) == .halfOpen)
   }
 
   @Test(arguments: [CircuitOutcome.success, .failure, .ignored])
@@ -190,15 +146,6 @@ import Testing
     #expect(circuit.state(at: 7) == .halfOpen)
     #expect(circuit.admit(at: 7) == .admitted(2))
     #expect(circuit.admit(at: 9) == .rejected(0))
-  }
-
-  @Test func infiniteOpenTime_endsByHand() {
-    for time in [Int64.max, Int64.max - 1] {
-      var circuit = state(.consecutiveFailures(1), openTime: time)
-      circuit.end(circuit.admitIfClosed()!, .failure, at: 7)
-      #expect(circuit.admit(at: .max) == .rejected(nil))
-      #expect(circuit.state(at: .max) == .open)
-    }
   }
 }
 

@@ -2,8 +2,6 @@ import Pledge
 import PledgeTesting
 import Testing
 
-private struct Refused: Error {}
-
 /// The task that requests a key first, and waits without a promise, among other callers.
 @Suite struct CoalescerLeads {
   private let requests = RequestCoalescer<Int, Int>()
@@ -123,9 +121,9 @@ private struct Refused: Error {}
 
   @Test func error_reachesAllCallers() async throws {
     let (lead, joined) = (await lead(), join())
-    gate.resolver.reject(Refused())
-    await #expect(throws: Refused.self) { try await lead.value }
-    await #expect(throws: Refused.self) { try await joined.value }
+    gate.resolver.reject(Boom())
+    await #expect(throws: Boom.self) { try await lead.value }
+    await #expect(throws: Boom.self) { try await joined.value }
     #expect(requests.count == 0)
   }
 

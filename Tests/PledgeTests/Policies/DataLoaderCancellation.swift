@@ -108,15 +108,6 @@ import Testing
     #expect(clock.sleeperCount == 0)
   }
 
-  @Test func afterTheEnd_changesNothing() async throws {
-    let loader = loader()
-    let promise = loader.promise(for: 1)
-    await clock.advance(by: .seconds(1))
-    #expect(try await promise.value == 1)
-    promise.cancel()
-    #expect(try await promise.value == 1)
-  }
-
   @Test func releasedLoader_andItsKeys_leaveNothingBehind() async throws {
     let tracker = LifetimeTracker()
     do {

@@ -2,7 +2,7 @@
 import PledgeTesting
 import Testing
 
-/// What a budget allows `hedged`, for a service that stalls or is saturated.
+/// What a budget allows `hedged`.
 @Suite struct HedgeBudgetTests {
   private let clock = TestClock()
 
@@ -83,40 +83,6 @@ import Testing
     try await expectCancellation(of: value)
     return budget
   }
-
-  // MARK: Load
-
-  @Test func aSaturatedService_receivesNoMoreHedgesThanTheBudgetHolds() async {
-    let service = Service(clock)
-    let budget = RetryBudget(capacity: 10, tokensPerSuccess: 0.05)
-    let clients = Clients(64, of: service, budget)
-    // Eight workers and 64 clients: each call takes eight times as long as the work.
-    await clients.work(for: .seconds(10))
-    #expect(service.received - clients.calls == 10)
-    #expect(clients.calls > 7_500)
-    #expect(budget.remaining == 0)
-  }
-
-  @Test func callsThatStall_areHedged() async {
-    let service = Service(clock, stalling: 50)
-    let clients = Clients(4, of: service, RetryBudget(capacity: 10, tokensPerSuccess: 0.05))
-    await clients.work(for: .seconds(10))
-    let hedges = service.received - clients.calls
-    // One request in 50 stalls, and its hedge, which stalls as rarely, wins.
-    #expect(hedges >= service.received / 50 - 4)
-    // Without hedges, calls would stall for a second each.
-    #expect(clients.calls > 3_500)
-  }
-
-  @Test func afterASaturation_theBudgetIsEarnedBack() async {
-    let service = Service(clock, stalling: 50)
-    let budget = RetryBudget(capacity: 10, tokensPerSuccess: 0.05)
-    await Clients(64, of: service, budget).work(for: .seconds(3))
-    #expect(budget.remaining == 0)
-    let clients = Clients(4, of: service, budget)
-    await clients.work(for: .seconds(10))
-    #expect(clients.calls > 3_500)
-  }
 }
 
 /// The functions with the name `hedged`.
@@ -149,100 +115,5 @@ enum HedgeForm: CaseIterable {
         }
       }
     }
-  }
-}
-
-/// A service with eight workers that need 10 milliseconds for a request, and a queue.
-///
-/// It doesn't notice that a caller has cancelled a request.
-private final class Service: Sendable {
-  private struct State {
-    var received = 0
-    var idleWorkers = 8
-    var queue: [Resolver<Void>] = []
-  }
-
-  private let state = Mutex(State())
-  private let clock: TestClock
-  private let period: Int?
-
-  /// - Parameter stalling: One of this many requests takes a second, without a worker; nil for none.
-  init(_ clock: TestClock, stalling period: Int? = nil) {
-    self.clock = clock
-    self.period = period
-  }
-
-  var received: Int { state.withLock { $0.received } }
-
-  func request() -> Promise<Void> {
-    let (promise, resolver) = Promise<Void>.withResolvers()
-    let (stalls, starts) = state.withLock { state in
-      state.received += 1
-      if let period, state.received.isMultiple(of: period) { return (true, false) }
-      if state.idleWorkers == 0 {
-        state.queue.append(resolver)
-        return (false, false)
-      }
-      state.idleWorkers -= 1
-      return (false, true)
-    }
-    if stalls {
-      Promise<Void>.after(.seconds(1), clock: clock).done(on: .immediate) { resolver.fulfill() }
-        .ignoreErrors()
-    }
-    if starts { work(resolver) }
-    return promise
-  }
-
-  private func work(_ resolver: Resolver<Void>) {
-    Promise<Void>.after(.milliseconds(10), clock: clock).done(on: .immediate) { [self] in
-      let next = state.withLock { state in
-        if state.queue.isEmpty { state.idleWorkers += 1 }
-        return state.queue.isEmpty ? nil : state.queue.removeFirst()
-      }
-      if let next { work(next) }
-      resolver.fulfill()
-    }.ignoreErrors()
-  }
-
-  /// Passes time until the clients have stopped.
-  func advance(by duration: Duration) async { await clock.advance(by: duration) }
-
-  func hedged(_ budget: RetryBudget) -> Promise<Void> {
-    Promise.hedged(on: .immediate, delay: .milliseconds(20), budget: budget, clock: clock) {
-      [self] in request()
-    }
-  }
-}
-
-/// Clients, each of which makes a hedged call as soon as its last one has ended.
-private final class Clients: Sendable {
-  private let count: Int
-  private let service: Service
-  private let budget: RetryBudget
-  private let state = Mutex((calls: 0, areWorking: true))
-
-  init(_ count: Int, of service: Service, _ budget: RetryBudget) {
-    self.count = count
-    self.service = service
-    self.budget = budget
-  }
-
-  var calls: Int { state.withLock { $0.calls } }
-
-  func work(for duration: Duration) async {
-    for _ in 0..<count { call() }
-    await service.advance(by: duration)
-    state.withLock { $0.areWorking = false }
-    await service.advance(by: .seconds(2))
-  }
-
-  private func call() {
-    let goesOn = state.withLock { state in
-      if state.areWorking { state.calls += 1 }
-      return state.areWorking
-    }
-    guard goesOn else { return }
-    service.hedged(budget).done(on: .immediate) { [self] in call() }.ignoreErrors()
   }
 }

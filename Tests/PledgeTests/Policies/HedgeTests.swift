@@ -100,8 +100,6 @@ import Testing
     }
     try await expectRejection(of: promise, with: Boom.self)
     #expect(seen.events == ["1 0.0", "2 -1.0"])
-    let none = Promise<Int>.hedged(attempts: 0, delay: .zero) { .value(1) }
-    try await expectRejection(of: none, with: PromiseError.self)
   }
 
   @Test func anyNumberOfAttempts_areMadeOnlyWhenTheirTimeHasCome() async throws {

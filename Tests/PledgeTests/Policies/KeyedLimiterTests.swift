@@ -145,13 +145,6 @@ import Testing
     itself.value = nil
   }
 
-  @Test(arguments: [0, -1, Int.min])
-  func capacityOfZeroOrLess_keepsNothing(capacity: Int) async throws {
-    let limiters = KeyedLimiter<Int>(capacity: capacity) { _ in Limiter(1) }
-    for key in 0..<100 { _ = limiters.limiter(for: key) }
-    #expect(limiters.count <= 1)
-  }
-
   @Test func manyThreads_neverExceedALimit_andTheMemoryStaysBounded() async throws {
     let limiters = KeyedLimiter<Int>(capacity: 4) { _ in Limiter(2) }
     let running = Box([Int: Int]())

@@ -91,7 +91,6 @@ import Testing
   }
 
   @Test func perform_acceptsWhatIsntSendable_andKeepsTheIsolation() async throws {
-    final class Parser { var calls = 0 }
     let parser = Parser()
     let pipeline = ResiliencePipeline(
       .timeout(.seconds(60)), .retry(.fixed(attempts: 3, delay: .zero)), .limiter(Limiter(1)),

@@ -1,19 +1,15 @@
 import Foundation
 
-func environment(_ name: String) -> String? { ProcessInfo.processInfo.environment[name] }
-
-enum SmallThread {
-  /// Runs `body` on a new thread with a stack of `stackSize` bytes, and waits until it returns.
-  static func run(stackSize: Int, _ body: @escaping @Sendable () -> Void) {
-    let done = DispatchSemaphore(value: 0)
-    let thread = Thread {
-      body()
-      done.signal()
-    }
-    thread.stackSize = stackSize
-    thread.start()
-    done.wait()
+/// Runs `body` on a new thread with a stack of `stackSize` bytes, and waits until it returns.
+func onNewThread(stackSize: Int = 512 * 1024, _ body: @escaping @Sendable () -> Void) {
+  let done = DispatchSemaphore(value: 0)
+  let thread = Thread {
+    body()
+    done.signal()
   }
+  thread.stackSize = stackSize
+  thread.start()
+  done.wait()
 }
 
 /// Returns the resident memory of the process, in bytes; nil if it can't be read.

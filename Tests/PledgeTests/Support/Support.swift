@@ -10,6 +10,16 @@ struct Boom: Error, Hashable {
 
 struct OtherError: Error, Hashable {}
 
+/// An object that isn't `Sendable`.
+final class Parser {
+  var calls = 0
+}
+
+/// A request, which a task-local value identifies.
+enum Request {
+  @TaskLocal static var id = 0
+}
+
 /// When a promise settles, relative to the call of the operator.
 enum When: CaseIterable, CustomStringConvertible {
   /// Before the operator is called.
@@ -146,11 +156,6 @@ final class Box<Value: Sendable>: Sendable {
   func update(_ change: (inout Value) -> Void) { content.withLock { change(&$0) } }
 }
 
-/// Runs `body` on a thread that isn't one of Dispatch's.
-func onNewThread(stackSize: Int = 512 * 1024, _ body: @escaping @Sendable () -> Void) {
-  SmallThread.run(stackSize: stackSize, body)
-}
-
 extension Promise {
   /// The current result as text, for short expectations.
   var state: String {
@@ -163,7 +168,7 @@ extension Promise {
 }
 
 /// Whether to run the long forms of the tests.
-let isFullRun = environment("PLEDGE_FULL") == "1"
+let isFullRun = ProcessInfo.processInfo.environment["PLEDGE_FULL"] == "1"
 
 /// Runs `body` outside of any task, on the main queue or on a thread of its own.
 func outsideTasks<T: Sendable>(

@@ -30,32 +30,27 @@ import Testing
     try await expectFulfillment(of: promise, with: 1)
   }
 
-  @Test func fixed() async throws {
-    let promise = await run(.fixed(attempts: 4, delay: .seconds(60)), failures: 3)
-    try await expectFulfillment(of: promise, with: 4)
-    #expect(attempts.events == [.zero, .seconds(60), .seconds(120), .seconds(180)])
-  }
+  private static let requested = {
+    var policy = RetryPolicy.fixed(attempts: 3, delay: .seconds(1))
+    policy.requestedDelay = { ($0 as? Boom)?.code == 1 ? .seconds(100) : nil }
+    return policy
+  }()
 
-  @Test func delaysOfAClosure() async throws {
-    let policy = RetryPolicy(attempts: 4, delay: { made in Duration.seconds(made) })
-    let promise = await run(policy, failures: 3)
-    try await expectFulfillment(of: promise, with: 4)
-    #expect(attempts.events == [.zero, .seconds(1), .seconds(3), .seconds(6)])
-  }
-
-  @Test func exponential_upToTheMaximum() async throws {
-    let policy = RetryPolicy.exponential(attempts: 6, from: .seconds(1), maximum: .seconds(5))
-    let promise = await run(policy, failures: 5)
-    try await expectFulfillment(of: promise, with: 6)
-    #expect(
-      attempts.events == [.zero, .seconds(1), .seconds(3), .seconds(7), .seconds(12), .seconds(17)])
-  }
-
-  @Test func jitter_takesAPartOfTheDelay() async throws {
-    let policy = RetryPolicy.fixed(attempts: 2, delay: .seconds(10)).withJitter { 0.25 }
-    let promise = await run(policy, failures: 1)
-    try await expectFulfillment(of: promise, with: 2)
-    #expect(attempts.events == [.zero, .milliseconds(2500)])
+  @Test(
+    arguments: [
+      (.fixed(attempts: 4, delay: .seconds(60)), [0, 60, 120, 180]),
+      (RetryPolicy(attempts: 4, delay: { made in Duration.seconds(made) }), [0, 1, 3, 6]),
+      (
+        .exponential(attempts: 6, from: .seconds(1), maximum: .seconds(5)),
+        [0, 1, 3, 7, 12, 17]
+      ),
+      (.fixed(attempts: 2, delay: .seconds(10)).withJitter { 0.25 }, [0, 2.5]),
+      (requested, [0, 100, 101]),
+    ] as [(RetryPolicy, [Double])])
+  func attempts_startAfterTheDelays(policy: RetryPolicy, starts: [Double]) async throws {
+    let promise = await run(policy, failures: starts.count - 1)
+    try await expectFulfillment(of: promise, with: starts.count)
+    #expect(attempts.events == starts.map { .seconds($0) })
   }
 
   @Test(arguments: [0, -1, 1, 1e21, 1e300, .infinity, -Double.infinity, .nan])
@@ -113,29 +108,12 @@ import Testing
     try await expectRejection(of: promise, with: Boom.self)
   }
 
-  @Test(arguments: [0, -1, Int.min])
-  func lessThanOneAttempt_rejectsWithInvalidArgument(count: Int) async throws {
-    let promise = Promise.retry(.fixed(attempts: count), clock: clock, operation(failures: 0))
-    try await expectRejection(
-      of: promise,
-      with: PromiseError.invalidArgument("retry needs at least one attempt, not \(count)."))
-    #expect(attempts.count == 0)
-  }
-
   @Test func unwantedErrors_endIt() async throws {
     let policy = RetryPolicy.fixed(attempts: 9, delay: .seconds(1))
       .retrying { ($0 as? Boom)?.code != 2 }
     let promise = await run(policy, failures: 9)
     let error = try await expectRejection(of: promise, with: Boom.self)
     #expect(error.code == 2)
-  }
-
-  @Test func requestedDelay_replacesThePolicysOwn() async throws {
-    var policy = RetryPolicy.fixed(attempts: 3, delay: .seconds(1))
-    policy.requestedDelay = { ($0 as? Boom)?.code == 1 ? .seconds(100) : nil }
-    let promise = await run(policy, failures: 2)
-    try await expectFulfillment(of: promise, with: 3)
-    #expect(attempts.events == [.zero, .seconds(100), .seconds(101)])
   }
 
   @Test func throwingOperation_isRetried() async throws {
@@ -313,15 +291,6 @@ import Testing
     await clock.run(until: promise)
     try await expectRejection(of: promise, with: Boom.self)
     #expect(budget.remaining == 1)
-  }
-
-  @Test(arguments: [Int.min, -1, 0, .max], [-1, .nan, .infinity])
-  func absurdBudgets_haveARemainder(capacity: Int, tokensPerSuccess: Double) async throws {
-    let budget = RetryBudget(capacity: capacity, tokensPerSuccess: tokensPerSuccess)
-    #expect(budget.remaining == max(capacity, 0))
-    let policy = RetryPolicy.fixed(attempts: 2, delay: .zero).withBudget(budget)
-    _ = try await Promise.retry(policy, clock: clock) { Promise.value(1) }.value
-    #expect(budget.remaining == max(capacity, 0))
   }
 
   @MainActor @Test func operation_runsWhereItWasWritten() async throws {

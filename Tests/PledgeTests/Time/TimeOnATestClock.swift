@@ -48,13 +48,6 @@ private struct BrokenClock: Clock {
     try await expectCancellation(of: cancelled)
   }
 
-  @Test func after_theTimeStartsAtTheCall() async throws {
-    let promise = Promise<Void>.after(.seconds(10), clock: clock)
-    // Whether or not its task is sleeping yet.
-    await clock.advance(by: .seconds(10))
-    try await expectFulfillment(of: promise)
-  }
-
   @Test(arguments: [Duration.zero, .seconds(-1), .seconds(Int64.min / 4)])
   func after_durationsThatAreOver_needNoTimer(duration: Duration) {
     #expect(!Promise<Void>.after(duration, clock: clock).isPending)
@@ -74,14 +67,6 @@ private struct BrokenClock: Clock {
     #expect(clock.sleeperCount == 0)
   }
 
-  @Test func delay_cancelled_endsTheSleepAtOnce() async throws {
-    let delayed = Promise.value(1).delay(.seconds(5), clock: clock)
-    await clock.sleepers(atLeast: 1)
-    delayed.cancel()
-    await clock.noSleepers()
-    try await expectCancellation(of: delayed)
-  }
-
   @Test func timeout_inTime_releasesTheTimer() async throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
     let limited = promise.timeout(after: .seconds(5), clock: clock)
@@ -95,17 +80,6 @@ private struct BrokenClock: Clock {
     failingResolver.reject(Boom())
     await clock.noSleepers()
     try await expectRejection(of: failed, with: Boom())
-  }
-
-  @Test func timeout_tooLate_rejectsWithItsOwnError() async throws {
-    let (promise, resolver) = Promise<Int>.withResolvers()
-    let limited = promise.timeout(after: .seconds(5), clock: clock)
-    await clock.sleepers(atLeast: 1)
-    await clock.advance(by: .seconds(5))
-    let error = try await expectRejection(of: limited, with: TimeoutError.self)
-    #expect(error.duration == .seconds(5))
-    #expect(error.description.contains("5.0 seconds"))
-    #expect(!resolver.fulfill(1))
   }
 
   @Test func timeout_tooLate_cancelsBeforeItRejects() async throws {

@@ -8,16 +8,6 @@ import Testing
 ///
 /// It runs in processes of its own, because it counts the timers in the heap.
 @Suite struct Timers {
-  @Test func line13_cancelledTimer_isReleasedAtOnce() async {
-    await #expect(processExitsWith: .success) {
-      let promise = Promise<Void>.after(.seconds(3600))
-      #expect(count == 1)
-      promise.cancel()
-      #expect(count == 0)
-      try await expectCancellation(of: promise)
-    }
-  }
-
   @Test func line13_timerWithoutConsumers_endsWithItsPromise() async {
     await #expect(processExitsWith: .success) {
       var promise: Promise<Void>? = .after(.seconds(3600))
@@ -49,45 +39,6 @@ import Testing
       delayed.cancel()
       #expect(count == 0)
       try await expectCancellation(of: delayed)
-    }
-  }
-
-  @Test func line13_timerThatLostARace_isReleasedAtOnce() async {
-    await #expect(processExitsWith: .success) {
-      let (promise, resolver) = Promise<Void>.withResolvers()
-      let race = Promise.race([promise, .after(.seconds(3600)), .after(.seconds(3601))])
-      #expect(count == 2)
-      resolver.fulfill()
-      #expect(count == 0)
-      try await expectFulfillment(of: race)
-      let any = Promise.any([.value(()), .after(.seconds(3600))])
-      try await expectFulfillment(of: any)
-      #expect(count == 0)
-      let all = Promise.all([.rejected(Boom()), .after(.seconds(3600))], cancellingRest: true)
-      try await expectRejection(of: all.asVoid(), with: Boom())
-      #expect(count == 0)
-    }
-  }
-
-  @Test func line13_retrysDelay_isReleasedAtOnce() async {
-    await #expect(processExitsWith: .success) {
-      let promise = Promise<Int>.retry(on: .immediate, .fixed(attempts: 3, delay: .seconds(3600))) {
-        .rejected(Boom())
-      }
-      #expect(count == 1)
-      promise.cancel()
-      #expect(count == 0)
-      try await expectCancellation(of: promise)
-    }
-  }
-
-  @Test func line13_abandonedAwait_releasesTheTimer() async {
-    await #expect(processExitsWith: .success) {
-      let promise = Promise<Void>.after(.seconds(3600))
-      let task = Task { try await promise.value }
-      task.cancel()
-      _ = await task.result
-      #expect(count == 0)
     }
   }
 
@@ -127,17 +78,6 @@ import Testing
       #expect(order.events == [0, 10, 20, 25, 30])
       #expect(count == 0)
       withExtendedLifetime(timers) {}
-    }
-  }
-
-  @Test func timerOfAPromise_doesNotFireEarly() async {
-    await #expect(processExitsWith: .success) {
-      for milliseconds in [0, 1, 10, 30] {
-        let start = ContinuousClock.now
-        try await Promise.after(.milliseconds(milliseconds)).value
-        #expect(ContinuousClock.now - start >= .milliseconds(milliseconds))
-      }
-      #expect(count == 0)
     }
   }
 

@@ -17,26 +17,17 @@ struct CellResult: Sendable {
 struct Runner {
   let cells: [Registry.Cell]
   let rounds: Int
-  let maxSize: Int
   let timeout: Int
 
   private(set) var results: [CellResult] = []
   /// The peak memory of a child that does no work.
   private(set) var idlePeak = 0
 
-  init(cells: [Registry.Cell], rounds: Int, maxSize: Int, timeout: Int) {
-    self.cells = cells
-    self.rounds = rounds
-    self.maxSize = maxSize
-    self.timeout = timeout
-  }
-
   mutating func run() {
     for workload in Workload.all {
       let candidates = cells.filter { $0.workload.name == workload.name }
       var broken: Set<String> = []
       for size in Set(candidates.flatMap(\.sizes)).sorted() {
-        if workload.isSweep && size > maxSize { continue }
         let group = candidates.filter { cell in
           !broken.contains(cell.library) && runs(cell, at: size)
         }

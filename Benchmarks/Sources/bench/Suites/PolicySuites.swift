@@ -1,6 +1,6 @@
 import Pledge
 
-/// The policies as `async` functions and, in the column of promises, as promises in place.
+/// The policies as `async` functions.
 func addPolicies(to registry: inout Registry) {
   let policy = RetryPolicy.fixed(attempts: 3)
   registry.addAsync("policy-retry", library: "Pledge") { count in
@@ -54,36 +54,6 @@ func addPolicies(to registry: inout Registry) {
   registry.addAsync("policy-timeout", library: "Pledge") { count in
     await sum(count) { number in
       try await withTimeout(.seconds(3600)) { try await work(number) }
-    }
-  }
-  addPoliciesOfPromises(to: &registry, policy)
-}
-
-private func addPoliciesOfPromises(to registry: inout Registry, _ policy: RetryPolicy) {
-  let library = "Promises in place"
-  registry.addAsync("policy-retry", library: library) { count in
-    await sum(count) { number in
-      try await Promise.retry(on: .immediate, policy) { .value(number &+ 1) }.value
-    }
-  }
-  registry.addAsync("policy-limiter", library: library) { count in
-    let limiter = Limiter(8)
-    await sum(count) { number in
-      try await limiter.run(on: .immediate) { Promise.value(number &+ 1) }.value
-    }
-  }
-  registry.addAsync("policy-coalescer", library: library) { count in
-    let requests = RequestCoalescer<Int, Int>()
-    await sum(count) { number in
-      try await requests.promise(for: number) { .value(number &+ 1) }.value
-    }
-  }
-  registry.addAsync("policy-map", library: library) { count in
-    for _ in 0..<count / 1000 {
-      let values = try? await Promise.all(on: .immediate, 0..<1000, concurrently: 8) {
-        Promise.value($0)
-      }.value
-      check(values?.count ?? 0, is: 1000)
     }
   }
 }

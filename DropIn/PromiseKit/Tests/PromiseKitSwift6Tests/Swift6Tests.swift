@@ -97,14 +97,4 @@ final class Swift6Tests: XCTestCase {
     finalizer.finally { done.fulfill() }
     await fulfillment(of: [done], timeout: 60)
   }
-
-  func testCompletionHandler() throws {
-    @Sendable func load(_ completion: @escaping @Sendable (Int?, (any Error)?) -> Void) {
-      DispatchQueue.global().async { completion(1, nil) }
-    }
-    let promise = Promise<Int> { seal in load { seal.resolve($0, $1) } }
-    let done = expectation(description: "done")
-    promise.done { XCTAssertEqual($0, 1) }.catch { XCTFail("\($0)") }.finally { done.fulfill() }
-    wait(for: [done], timeout: 60)
-  }
 }

@@ -21,15 +21,6 @@ final class BridgeTests: XCTestCase {
     XCTAssertTrue(failed.isRejected)
   }
 
-  func testInsideACombinatorOfPledge() async throws {
-    let (promise, seal) = PromiseKit.Promise<Int>.pending()
-    let all = Pledge.Promise.all(promise.pledge, Pledge.Promise.value("x"))
-    seal.fulfill(1)
-    let (number, text) = try await all.value
-    XCTAssertEqual(number, 1)
-    XCTAssertEqual(text, "x")
-  }
-
   func testCancellationIsSeen() {
     let (promise, seal) = PromiseKit.Promise<Int>.pending()
     promise.pledge.cancel()

@@ -49,14 +49,6 @@ final class WhenTests: PromiseKitTestCase {
     XCTAssertEqual(values[1] as? String, "2")
   }
 
-  func testResolvesOnTheDecidingThread() {
-    let (promise, seal) = Promise<Int>.pending()
-    let all = when(fulfilled: [promise, .value(1)])
-    XCTAssertTrue(all.isPending)
-    seal.fulfill(2)
-    XCTAssertEqual(all.value, [2, 1])
-  }
-
   func testResolved() throws {
     let results = try value(
       of: when(resolved: Promise.value(1), Promise<Int>(error: TestError.dummy)))

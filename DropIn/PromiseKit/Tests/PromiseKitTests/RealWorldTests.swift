@@ -169,37 +169,4 @@ final class RealWorldTests: PromiseKitTestCase {
     }
     XCTAssertEqual(try value(of: users).map(\.id), [1, 2, 3])
   }
-
-  func testMappingOfResults() throws {
-    let network = Network()
-    let names = firstly {
-      when(resolved: [1, 13, 2].map(network.avatar))
-    }.mapValues { result -> String in
-      switch result {
-      case .fulfilled(let avatar): return avatar.name
-      case .rejected: return "-"
-      }
-    }
-    XCTAssertEqual(try value(of: names), ["avatar 1", "-", "avatar 2"])
-  }
-
-  func testDelegateAsPromise() throws {
-    final class Picker {
-      weak var delegate: AnyObject?
-      private let (promise, seal) = Promise<String>.pending()
-      func present() -> Promise<String> { promise }
-      func pick(_ text: String) { seal.fulfill(text) }
-      func cancel() { seal.reject(PMKError.cancelled) }
-    }
-    let picker = Picker()
-    let picked = picker.present().compactMap { Int($0) }
-    picker.pick("42")
-    XCTAssertEqual(try value(of: picked), 42)
-
-    let cancelled = Picker()
-    let done = expectation(description: "")
-    cancelled.present().done { _ in XCTFail() }.catch { _ in XCTFail() }.finally { done.fulfill() }
-    cancelled.cancel()
-    wait(for: [done], timeout: 60)
-  }
 }

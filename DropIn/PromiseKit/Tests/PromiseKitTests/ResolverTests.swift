@@ -38,14 +38,6 @@ final class ResolverTests: PromiseKitTestCase {
     XCTAssertTrue(Promise<Int> { $0.resolve(.rejected(TestError.dummy)) }.isRejected)
   }
 
-  func testHandlersInPlaceRunBeforeTheCallReturns() {
-    let (promise, seal) = Promise<Int>.pending()
-    var seen: Int?
-    promise.done(on: nil) { seen = $0 }.cauterize()
-    seal.fulfill(1)
-    XCTAssertEqual(seen, 1)
-  }
-
   func testDroppedResolverLogs() {
     let promise = Promise<Int>.pending().promise
     XCTAssertEqual(log.values, ["pendingPromiseDeallocated"])

@@ -136,13 +136,6 @@ final class ThenableTests: PromiseKitTestCase {
     XCTAssertEqual(recorder.values, [0, 1, 2, 3, 4])
   }
 
-  func testInPlace() {
-    var resolved = false
-    Promise.value(1).done(on: nil) { _ in resolved = true }.cauterize()
-    XCTAssertTrue(resolved)
-    XCTAssertEqual(Promise.value(1).map(on: nil) { $0 + 1 }.value, 2)
-  }
-
   func testFlags() throws {
     let queue = DispatchQueue(label: "flags", attributes: .concurrent)
     let promise = Promise.value(1).map(on: queue, flags: .barrier) { _ in

@@ -3,6 +3,9 @@ import Dispatch
 /// Returns a promise that is fulfilled with nil when a completion handler without parameters is
 /// called.
 ///
+/// The other forms of `wrap` are for completion handlers that take a value, an error, or both; an
+/// error rejects the promise.
+///
 /// - Parameters:
 ///   - queue: The queue on which `work` runs.
 ///   - work: Makes the call with the completion handler that it receives.
@@ -18,11 +21,6 @@ public func wrap(
 }
 
 /// Returns a promise for the result of a call whose completion handler takes a value.
-///
-/// - Parameters:
-///   - queue: The queue on which `work` runs.
-///   - work: Makes the call with the completion handler that it receives.
-/// - Returns: A pending promise for the value.
 @inlinable
 public func wrap<Value>(
   on queue: DispatchQueue = .promises,
@@ -34,11 +32,6 @@ public func wrap<Value>(
 }
 
 /// Returns a promise for the result of a call whose completion handler takes an optional value.
-///
-/// - Parameters:
-///   - queue: The queue on which `work` runs.
-///   - work: Makes the call with the completion handler that it receives.
-/// - Returns: A pending promise for the value, or nil.
 @inlinable
 public func wrap<Value>(
   on queue: DispatchQueue = .promises,
@@ -50,11 +43,6 @@ public func wrap<Value>(
 }
 
 /// Returns a promise for the result of a call whose completion handler takes a value and an error.
-///
-/// - Parameters:
-///   - queue: The queue on which `work` runs.
-///   - work: Makes the call with the completion handler that it receives.
-/// - Returns: A pending promise for the value; it's rejected if there is an error.
 @inlinable
 public func wrap<Value>(
   on queue: DispatchQueue = .promises,
@@ -68,11 +56,6 @@ public func wrap<Value>(
 }
 
 /// Returns a promise for the result of a call whose completion handler takes an error and a value.
-///
-/// - Parameters:
-///   - queue: The queue on which `work` runs.
-///   - work: Makes the call with the completion handler that it receives.
-/// - Returns: A pending promise for the value; it's rejected if there is an error.
 @inlinable
 public func wrap<Value>(
   on queue: DispatchQueue = .promises,
@@ -87,11 +70,6 @@ public func wrap<Value>(
 
 /// Returns a promise for the result of a call whose completion handler takes an optional value and
 /// an error.
-///
-/// - Parameters:
-///   - queue: The queue on which `work` runs.
-///   - work: Makes the call with the completion handler that it receives.
-/// - Returns: A pending promise for the value, or nil; it's rejected if there is an error.
 @inlinable
 public func wrap<Value>(
   on queue: DispatchQueue = .promises,
@@ -106,11 +84,6 @@ public func wrap<Value>(
 
 /// Returns a promise for the result of a call whose completion handler takes an error and an
 /// optional value.
-///
-/// - Parameters:
-///   - queue: The queue on which `work` runs.
-///   - work: Makes the call with the completion handler that it receives.
-/// - Returns: A pending promise for the value, or nil; it's rejected if there is an error.
 @inlinable
 public func wrap<Value>(
   on queue: DispatchQueue = .promises,
@@ -125,11 +98,6 @@ public func wrap<Value>(
 
 /// Returns a promise for the result of a call whose completion handler takes two optional values
 /// and an error.
-///
-/// - Parameters:
-///   - queue: The queue on which `work` runs.
-///   - work: Makes the call with the completion handler that it receives.
-/// - Returns: A pending promise for both values; it's rejected if there is an error.
 @inlinable
 public func wrap<Value1, Value2>(
   on queue: DispatchQueue = .promises,

@@ -18,13 +18,6 @@ final class CreationTests: XCTestCase {
     settle()
   }
 
-  func test_initWithError_isRejectedAtOnce() {
-    let promise = Promise<Int>(Failure.first)
-    XCTAssertTrue(promise.isRejected)
-    XCTAssertEqual(promise.error as? Failure, .first)
-    XCTAssertNil(promise.value)
-  }
-
   func test_autoclosure_isEvaluatedInTheCall() {
     func fail() throws -> Int { throw Failure.second }
     XCTAssertEqual(Promise(6 * 7).value, 42)
@@ -83,14 +76,6 @@ final class CreationTests: XCTestCase {
     settle()
     XCTAssertEqual(promise.value, 1)
     XCTAssertEqual(other.error as? Failure, .first)
-  }
-
-  func test_async_mayResolveLaterFromAnyThread() {
-    let promise = Promise<String> { fulfill, _ in
-      DispatchQueue.global().asyncAfter(deadline: .now() + 0.02) { fulfill("late") }
-    }
-    settle()
-    XCTAssertEqual(promise.value, "late")
   }
 
   func test_async_whenItThrows_rejectsUnlessResolved() {

@@ -64,34 +64,27 @@ public final class PartialFile: Sendable {
   ///
   /// - Parameter resume: The part of ``leftover`` to keep, or an empty state.
   public func begin(_ resume: ResumeState) throws(FileFailure) {
-    let failure = state.withLock { state -> FileFailure? in
-      guard !state.isOver else { return FileFailure(.open, state.path, EBADF) }
-      do throws(FileFailure) {
-        let isNew = state.descriptor < 0 && leftover == nil
-        if isNew { try create(&state) } else if state.descriptor < 0 { try reopen(&state) }
-        // A killed run may have written more than it recorded.
-        let end = resume.segments.filter { $0.position > $0.start }.map(\.position).max() ?? 0
-        guard isNew || ftruncate(state.descriptor, off_t(end)) == 0 else {
-          throw FileFailure(.write, state.path, errno)
-        }
-        if end == 0 { Self.removeRecord(&state) }
-        return nil
-      } catch {
-        return error
+    try state.withLock { (state) throws(FileFailure) in
+      guard !state.isOver else { throw FileFailure(.open, state.path, EBADF) }
+      let isNew = state.descriptor < 0 && leftover == nil
+      if isNew { try create(&state) } else if state.descriptor < 0 { try reopen(&state) }
+      // A killed run may have written more than it recorded.
+      let end = resume.segments.filter { $0.position > $0.start }.map(\.position).max() ?? 0
+      guard isNew || ftruncate(state.descriptor, off_t(end)) == 0 else {
+        throw FileFailure(.write, state.path, errno)
       }
+      if end == 0 { Self.removeRecord(&state) }
     }
-    if let failure { throw failure }
   }
 
   /// Writes `bytes` at `position`, in bytes from the start of the file.
   ///
   /// Before ``begin(_:)`` and after the end, this throws a failure with `EBADF`.
   public func write(_ bytes: UnsafeRawBufferPointer, at position: Int) throws(FileFailure) {
-    let failure = state.withLock { state in
-      Self.write(bytes, to: state.descriptor, at: position)
-        .map { FileFailure(.write, state.path, $0) }
+    try state.withLock { (state) throws(FileFailure) in
+      let code = Self.write(bytes, to: state.descriptor, at: position)
+      if let code { throw FileFailure(.write, state.path, code) }
     }
-    if let failure { throw failure }
   }
 
   /// Sets the state that ``close()`` saves.
@@ -103,14 +96,13 @@ public final class PartialFile: Sendable {
   /// is killed leaves either the old state or the new one. After a power failure, the state can be
   /// ahead of the bytes; only a checksum detects this.
   public func save(_ resume: ResumeState) throws(FileFailure) {
-    let failure = state.withLock { Self.save(resume, &$0) }
-    if let failure { throw failure }
+    try state.withLock { (state) throws(FileFailure) in try Self.save(resume, &state) }
   }
 
-  private static func save(_ resume: ResumeState, _ state: inout State) -> FileFailure? {
+  private static func save(_ resume: ResumeState, _ state: inout State) throws(FileFailure) {
     let path = recordPath(state.path)
     guard state.descriptor >= 0, var text = try? JSONEncoder().encode(resume) else {
-      return FileFailure(.save, path, EBADF)
+      throw FileFailure(.save, path, EBADF)
     }
     state.latest = nil
     // The name under which the record is created: a process that is killed before it has written the
@@ -120,12 +112,12 @@ public final class PartialFile: Sendable {
       // Another process waits until the record is complete, or fails.
       _ = flock(state.descriptor, LOCK_EX)
       // Without a record of its own, the partial file can't be resumed.
-      if !state.hasRecord, case .foreign? = try? PartialFileRecord(of: state.path) { return nil }
+      if !state.hasRecord, case .foreign? = try? PartialFileRecord(of: state.path) { return }
       // The file isn't truncated: the state of an earlier run is valid until it has been
       // overwritten. It contains a URL, which can contain a secret.
       let flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (newName == nil ? 0 : O_EXCL)
       state.record = open(newName ?? path, flags, 0o600)
-      guard state.record >= 0 else { return FileFailure(.open, path, errno) }
+      guard state.record >= 0 else { throw FileFailure(.open, path, errno) }
       var old = stat()
       if fstat(state.record, &old) == 0 { state.recordLength = Int(old.st_size) }
     }
@@ -143,18 +135,19 @@ public final class PartialFile: Sendable {
         closeDescriptor(&state.record)
       }
     }
-    return code.map { FileFailure(.save, path, $0) }
+    if let code { throw FileFailure(.save, path, code) }
   }
 
   /// Removes all bytes and their state, if ``begin(_:)`` was called.
   public func restart() throws(FileFailure) {
-    let failure = state.withLock { state -> FileFailure? in
-      guard state.descriptor >= 0 else { return nil }
+    try state.withLock { (state) throws(FileFailure) in
+      guard state.descriptor >= 0 else { return }
       state.latest = nil
       Self.removeRecord(&state)
-      return ftruncate(state.descriptor, 0) == 0 ? nil : FileFailure(.write, state.path, errno)
+      guard ftruncate(state.descriptor, 0) == 0 else {
+        throw FileFailure(.write, state.path, errno)
+      }
     }
-    if let failure { throw failure }
   }
 
   /// Returns the checksum of the bytes that are present.
@@ -170,26 +163,24 @@ public final class PartialFile: Sendable {
   ///
   /// - Parameter replacing: Whether a file with the final name is replaced; otherwise, it is an error.
   public func commit(replacing: Bool = true) throws(FileFailure) {
-    let failure = state.withLock { state -> FileFailure? in
-      guard state.descriptor >= 0 else { return FileFailure(.rename, state.path, EBADF) }
+    try state.withLock { (state) throws(FileFailure) in
+      guard state.descriptor >= 0 else { throw FileFailure(.rename, state.path, EBADF) }
       var existing = stat()
       // Neither matters for a new file that may be replaced.
       if isReplacing || !replacing, lstat(finalPath, &existing) == 0 {
-        guard replacing else { return FileFailure(.rename, state.path, EEXIST) }
+        guard replacing else { throw FileFailure(.rename, state.path, EEXIST) }
         if existing.st_mode & S_IFMT == S_IFREG {
           _ = fchmod(state.descriptor, existing.st_mode & 0o7777)
         }
       }
       guard rename(state.path, finalPath) == 0 else {
-        return FileFailure(.rename, state.path, errno)
+        throw FileFailure(.rename, state.path, errno)
       }
       let isLocked = state.hasRecord
       Self.removeRecord(&state)
       closeDescriptor(&state.descriptor, isLocked: isLocked)
       state.isOver = true
-      return nil
     }
-    if let failure { throw failure }
   }
 
   /// Saves the latest state and closes the partial file; keeps it for a later run if it has a
@@ -208,7 +199,7 @@ public final class PartialFile: Sendable {
         state.isKept = leftover != nil
         return state.isKept
       }
-      if let latest = state.latest, latest.received > 0 { _ = Self.save(latest, &state) }
+      if let latest = state.latest, latest.received > 0 { try? Self.save(latest, &state) }
       if state.hasRecord {
         _ = fsync(state.descriptor)
         closeDescriptor(&state.record)

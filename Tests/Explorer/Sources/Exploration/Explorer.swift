@@ -3,10 +3,6 @@ import Glibc
 
 /// The functions that atomics and spin loops call.
 package enum Explorer {
-  /// Whether the caller is a virtual thread of a run.
-  @inline(__always)
-  package static var isExploring: Bool { explorer_self() >= 0 }
-
   nonisolated(unsafe) private static var lastIdentity: UInt = 0
 
   /// Returns a unique number for an atomic value; odd, unlike addresses.

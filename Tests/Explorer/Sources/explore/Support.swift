@@ -14,6 +14,8 @@ struct Program: Sendable {
 
 struct Failed: Error {}
 
+actor Place {}
+
 func describe<Value>(_ result: Result<Value, any Error>?) -> String {
   switch result {
   case nil: "pending"

@@ -42,7 +42,4 @@ final class Box<T>: Sendable {
       resolver?.reject(unreported(error))
     }
   }
-
-  /// Returns the current result; nil while the promise is pending.
-  func inspect() -> Result<T>? { core.currentResult.map { Result($0) } }
 }

@@ -20,12 +20,6 @@ public func all<Value>(
 /// Returns a promise for all the values, in the order of `promises`.
 ///
 /// The first error rejects the result immediately.
-///
-/// - Parameters:
-///   - queue: The queue on which the promises are observed.
-///   - promises: The promises to wait for.
-/// - Returns: A new promise; if there are no promises, it's fulfilled with an empty array
-///   immediately.
 @inlinable
 public func all<Value, Container: Sequence>(
   on queue: DispatchQueue = .promises, _ promises: Container
@@ -38,12 +32,6 @@ public func all<Value, Container: Sequence>(
 /// Returns a promise for both values.
 ///
 /// The first error rejects the result immediately.
-///
-/// - Parameters:
-///   - queue: The queue on which the promises are observed.
-///   - promiseA: The promise of the first value.
-///   - promiseB: The promise of the second value.
-/// - Returns: A new pending promise for a tuple.
 @inlinable
 public func all<A, B>(
   on queue: DispatchQueue = .promises,
@@ -59,13 +47,6 @@ public func all<A, B>(
 /// Returns a promise for all three values.
 ///
 /// The first error rejects the result immediately.
-///
-/// - Parameters:
-///   - queue: The queue on which the promises are observed.
-///   - promiseA: The promise of the first value.
-///   - promiseB: The promise of the second value.
-///   - promiseC: The promise of the third value.
-/// - Returns: A new pending promise for a tuple.
 @inlinable
 public func all<A, B, C>(
   on queue: DispatchQueue = .promises,
@@ -83,14 +64,6 @@ public func all<A, B, C>(
 /// Returns a promise for all four values.
 ///
 /// The first error rejects the result immediately.
-///
-/// - Parameters:
-///   - queue: The queue on which the promises are observed.
-///   - promiseA: The promise of the first value.
-///   - promiseB: The promise of the second value.
-///   - promiseC: The promise of the third value.
-///   - promiseD: The promise of the fourth value.
-/// - Returns: A new pending promise for a tuple.
 @inlinable
 public func all<A, B, C, D>(
   on queue: DispatchQueue = .promises,

@@ -7,7 +7,7 @@ import Dispatch
 /// - Parameters:
 ///   - queue: The queue on which the promises are observed.
 ///   - promises: The promises to wait for.
-/// - Returns: A new pending promise.
+/// - Returns: A new pending promise; if there are no promises, it's fulfilled with an empty array.
 @inlinable
 @_disfavoredOverload
 public func any<Value>(
@@ -19,11 +19,6 @@ public func any<Value>(
 /// Returns a promise for the results of `promises`, in their order.
 ///
 /// It waits for all promises. It is rejected, with the last error, only if none is fulfilled.
-///
-/// - Parameters:
-///   - queue: The queue on which the promises are observed.
-///   - promises: The promises to wait for.
-/// - Returns: A new pending promise; if there are no promises, it's fulfilled with an empty array.
 @inlinable
 public func any<Value, Container: Sequence>(
   on queue: DispatchQueue = .promises, _ promises: Container
@@ -37,12 +32,6 @@ public func any<Value, Container: Sequence>(
 /// Returns a promise for the results of both promises.
 ///
 /// It waits for both. It is rejected, with the last error, only if none is fulfilled.
-///
-/// - Parameters:
-///   - queue: The queue on which the promises are observed.
-///   - promiseA: The first promise to wait for.
-///   - promiseB: The second promise to wait for.
-/// - Returns: A new pending promise for a tuple.
 @inlinable
 public func any<A, B>(
   on queue: DispatchQueue = .promises,
@@ -58,13 +47,6 @@ public func any<A, B>(
 /// Returns a promise for the results of all three promises.
 ///
 /// It waits for all promises. It is rejected, with the last error, only if none is fulfilled.
-///
-/// - Parameters:
-///   - queue: The queue on which the promises are observed.
-///   - promiseA: The first promise to wait for.
-///   - promiseB: The second promise to wait for.
-///   - promiseC: The third promise to wait for.
-/// - Returns: A new pending promise for a tuple.
 @inlinable
 public func any<A, B, C>(
   on queue: DispatchQueue = .promises,

@@ -30,10 +30,6 @@ extension Promise {
   ///
   /// `work` runs on `queue`, never inside this call. If it throws, the promise is rejected with
   /// that error. The value of the promise that it returns must be a `Value`.
-  ///
-  /// - Parameters:
-  ///   - queue: The queue on which `work` runs.
-  ///   - work: Returns the promise.
   @inlinable
   public convenience init<T>(
     on queue: DispatchQueue = .promises, _ work: @escaping Do<Promise<T>>

@@ -26,11 +26,6 @@ extension Promise {
   /// Returns a promise that replaces an error with the value that `recovery` returns.
   ///
   /// A value passes through. If `recovery` throws, the result is rejected with that error.
-  ///
-  /// - Parameters:
-  ///   - queue: The queue on which `recovery` runs.
-  ///   - recovery: Receives the error and returns a value.
-  /// - Returns: A new pending promise.
   @inlinable
   @discardableResult
   public func recover(

@@ -12,7 +12,7 @@ extension Promise {
   ///
   /// - Parameters:
   ///   - queue: This parameter has no effect: `reducer` runs on `DispatchQueue.promises`.
-  ///   - items: The elements to combine.
+  ///   - items: The elements to combine; a sequence is read inside this call.
   ///   - reducer: Combines the accumulated value with the next element.
   /// - Returns: A new pending promise, or this one if there are no items.
   @inlinable
@@ -28,12 +28,6 @@ extension Promise {
   ///
   /// Each call of `reducer` waits for the promise that the previous call returned. The first error
   /// rejects the result.
-  ///
-  /// - Parameters:
-  ///   - queue: This parameter has no effect: `reducer` runs on `DispatchQueue.promises`.
-  ///   - items: The elements to combine; they are read inside this call.
-  ///   - reducer: Combines the accumulated value with the next element.
-  /// - Returns: A new pending promise, or this one if there are no items.
   @inlinable
   @discardableResult
   public func reduce<Container: Sequence>(

@@ -29,11 +29,6 @@ extension Promise {
   /// Returns a promise for the result of applying `work` to this promise's value.
   ///
   /// If this promise is rejected, or `work` throws, the result is rejected with that error.
-  ///
-  /// - Parameters:
-  ///   - queue: The queue on which `work` runs.
-  ///   - work: Receives the value and returns another.
-  /// - Returns: A new pending promise.
   @inlinable
   @discardableResult
   public func then<Result>(
@@ -47,11 +42,6 @@ extension Promise {
   /// Returns a promise for the same value, which is fulfilled when `work` has run.
   ///
   /// If this promise is rejected, or `work` throws, the result is rejected with that error.
-  ///
-  /// - Parameters:
-  ///   - queue: The queue on which `work` runs.
-  ///   - work: Receives the value.
-  /// - Returns: A new pending promise.
   @inlinable
   @discardableResult
   public func then(

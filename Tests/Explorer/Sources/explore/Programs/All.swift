@@ -1,8 +1,8 @@
 /// The programs that a correct library passes, by topic.
 let libraryPrograms =
   settlingPrograms + cancellingPrograms + adoptingPrograms + longLivedPrograms
-  + combiningPrograms + timingPrograms + runningPrograms + awaitingPrograms + poolPrograms
-  + pairPrograms
+  + combiningPrograms + policyPrograms + timingPrograms + runningPrograms + awaitingPrograms
+  + poolPrograms + pairPrograms
 
 /// All programs.
 let allPrograms = libraryPrograms + selfTests + poolSelfTests + staleSelfTests

@@ -11,7 +11,6 @@ let awaitingPrograms = [
   Program(name: "await-adopted", make: awaitAdopted),
   Program(name: "task-cancel", make: taskAndCancel),
   Program(name: "actor-order", make: orderOnAnActor),
-  Program(name: "actor-cancel", make: actorAndCancel),
   Program(name: "actor-released", make: releasedOnItsActor),
 ]
 
@@ -99,19 +98,6 @@ private func taskAndCancel() -> Scenario {
     })
 }
 
-private actor Place {
-  private(set) var visits: [String] = []
-  private var isBusy = false
-
-  func visit(_ name: String, in notes: Notes) {
-    if isBusy { notes.add("crowd") }
-    isBusy = true
-    visits.append(name)
-    notes.add(name)
-    isBusy = false
-  }
-}
-
 private func orderOnAnActor() -> Scenario {
   let (promise, resolver) = Promise<Token>.withResolvers()
   let notes = Notes()
@@ -133,17 +119,6 @@ private func orderOnAnActor() -> Scenario {
           "out of order on the actor: \(notes.text)"
         ))
     })
-}
-
-private func actorAndCancel() -> Scenario {
-  let (promise, resolver) = Promise<Token>.withResolvers()
-  let notes = Notes()
-  let place = Place()
-  let last = promise.map(on: .actor(place)) { $0 }.map(on: .actor(place)) { $0 }
-  last.note("end", on: .actor(place), in: notes)
-  return Scenario(
-    { resolver.fulfill(Token()) }, { last.cancel() },
-    check: { expect(last.isOne(of: "value", "cancelled"), notes.agree(["end"], with: last.state)) })
 }
 
 /// Records where it was released.

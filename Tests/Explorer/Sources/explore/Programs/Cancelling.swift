@@ -84,25 +84,6 @@ private func cancelBeforeFinally() -> Scenario {
     })
 }
 
-private func uncancellable() -> Scenario {
-  let (source, resolver) = Promise<Token>.withResolvers()
-  let notes = Notes()
-  let told = Box(0)
-  resolver.onCancel { told.value += 1 }
-  let shield = source.uncancellable()
-  shield.note("shield", in: notes)
-  return Scenario(
-    { shield.cancel() }, { source.counted().note("other", in: notes) },
-    { resolver.fulfill(Token()) },
-    check: {
-      expect(
-        (told.value == 0, "the producer was told"),
-        source.isOne(of: "value"),
-        notes.agree(["other"], with: "value"),
-        notes.agree(["shield"], with: shield.state))
-    })
-}
-
 private func uncancellableAndCancel() -> Scenario {
   let (source, resolver) = Promise<Token>.withResolvers()
   let notes = Notes()

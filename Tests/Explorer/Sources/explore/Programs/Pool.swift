@@ -17,8 +17,6 @@ let poolPrograms = [
   Program(name: "pool-loop-wait", make: waitOnALoop),
 ]
 
-private actor Place {}
-
 // MARK: - Urgent work
 
 /// Starts urgent work that keeps a worker busy until `notes` has a line that begins with `name`.

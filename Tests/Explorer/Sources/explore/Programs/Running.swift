@@ -139,8 +139,6 @@ private func longChain(on executor: some PromiseExecutor) -> Scenario {
     })
 }
 
-private actor Place {}
-
 /// An event loop that a thread runs, also from inside of it.
 final class EventLoop: Sendable {
   private let turns = Mutex<[@Sendable () -> Void]>([])

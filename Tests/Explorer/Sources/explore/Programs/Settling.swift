@@ -5,9 +5,7 @@ import VirtualPlatform
 /// Settlement, observers, and the order of delivery.
 let settlingPrograms = [
   Program(name: "settle-attach", make: settleAndAttach),
-  Program(name: "attach-in-delivery", make: attachInDelivery),
   Program(name: "queue-order", make: orderOnAQueue),
-  Program(name: "queue-order-chains", make: orderOfChains),
   Program(name: "slow-handler-among-others", make: slowHandlerAmongOthers),
   Program(name: "settle-other-executor", make: settleOnAnotherExecutor),
 ]
@@ -32,27 +30,6 @@ private func settleAndAttach() -> Scenario {
     })
 }
 
-private func attachInDelivery() -> Scenario {
-  let (promise, resolver) = Promise<Token>.withResolvers()
-  let notes = Notes()
-  promise.observe(on: .immediate) { _ in
-    notes.add("first value")
-    promise.note("nested", in: notes)
-  }
-  promise.note("second", in: notes)
-  return Scenario(
-    { resolver.fulfill(Token()) },
-    { promise.note("other", in: notes) },
-    check: {
-      expect(
-        notes.hasEachOnce("first", "second", "nested", "other"),
-        (
-          notes.order.filter { $0 == "first" || $0 == "second" } == ["first", "second"],
-          "out of order: \(notes.text)"
-        ))
-    })
-}
-
 private func orderOnAQueue() -> Scenario {
   let (promise, resolver) = Promise<Token>.withResolvers()
   let notes = Notes()
@@ -71,25 +48,6 @@ private func orderOnAQueue() -> Scenario {
         notes.hasEachOnce("1", "2", "3", "4", "x", "y"),
         (
           notes.order.filter { "1234".contains($0) } == ["1", "2", "3", "4"],
-          "out of order on the queue: \(notes.text)"
-        ))
-    })
-}
-
-private func orderOfChains() -> Scenario {
-  let (source, resolver) = Promise<Int>.withResolvers()
-  let notes = Notes()
-  let promise = source.map(on: Queues.a) { $0 }.map(on: Queues.a) { $0 + 1 }
-  promise.note("1", on: Queues.a, in: notes)
-  promise.map(on: Queues.a) { $0 }.note("end", on: Queues.b, in: notes)
-  promise.note("2", on: Queues.a, in: notes)
-  return Scenario(
-    { resolver.fulfill(1) }, { promise.note("3", on: Queues.a, in: notes) },
-    check: {
-      expect(
-        notes.hasEachOnce("1", "2", "3", "end"),
-        (
-          notes.order.filter { "12".contains($0) } == ["1", "2"],
           "out of order on the queue: \(notes.text)"
         ))
     })

@@ -9,7 +9,6 @@ let timingPrograms = [
   Program(name: "after-order", make: orderOfTimers),
   Program(name: "after-blocked", make: blockedTimer),
   Program(name: "after-cancel-both", make: cancelBothTimers),
-  Program(name: "delay-cancel", make: delayAndCancel),
   Program(name: "limiter-rate", make: limiterRate),
   Program(name: "hedge", make: hedge),
   Program(name: "retry-cancel", make: retryAndCancel),
@@ -119,16 +118,6 @@ private func hedge() -> Scenario {
   return Scenario(
     { resolver.fulfill(Token()) }, { result.note("more", in: notes) },
     check: { expect(notes.agree(["end", "more"], with: "value")) })
-}
-
-private func delayAndCancel() -> Scenario {
-  let (promise, resolver) = Promise<Token>.withResolvers()
-  let notes = Notes()
-  let late = promise.delay(.seconds(1))
-  late.note("end", in: notes)
-  return Scenario(
-    { resolver.fulfill(Token()) }, { late.cancel() },
-    check: { expect(late.isOne(of: "value", "cancelled"), notes.agree(["end"], with: late.state)) })
 }
 
 private func retryAndCancel() -> Scenario {

@@ -74,7 +74,7 @@ package indirect enum Operation: Sendable, Equatable {
 }
 
 /// Where a handler runs.
-package enum Place: Sendable, Equatable, CaseIterable {
+package enum Place: String, Sendable, CaseIterable {
   /// In place.
   case immediate
   /// Two serial executors: run manually in sequential programs, queues in others.
@@ -83,7 +83,7 @@ package enum Place: Sendable, Equatable, CaseIterable {
   case anywhere
 }
 
-package enum Gathering: Sendable, Equatable, CaseIterable {
+package enum Gathering: String, Sendable, CaseIterable {
   case all, allSettled, race, any
 }
 

@@ -18,7 +18,8 @@ package final class Soak: Sendable {
   }
 
   private struct Activity {
-    let text: String
+    let seed: UInt64
+    let program: Program
     let start: Date
   }
 
@@ -124,7 +125,8 @@ package final class Soak: Sendable {
   private func hungActivity() -> String? {
     state.withLock { state in
       state.activities.lazy.compactMap { $0 }
-        .first { Date().timeIntervalSince($0.start) > patience }?.text
+        .first { Date().timeIntervalSince($0.start) > patience }
+        .map { "seed \($0.seed):\n\($0.program)" }
     }
   }
 
@@ -149,8 +151,9 @@ package final class Soak: Sendable {
     let kinds = Program.Kind.allCases
     let kind = kinds[Int(seed % UInt64(kinds.count))]
     let program = Generator.program(kind, seed: seed)
-    let activity = Activity(text: "seed \(seed), \(kind):\n\(program)", start: Date())
-    state.withLock { $0.activities[index] = activity }
+    state.withLock {
+      $0.activities[index] = Activity(seed: seed, program: program, start: Date())
+    }
     // Relative to the first seed, so that no two concurrent programs have the same number.
     let run = Int((seed &- firstSeed) % 1_000_000)
     let verdict = comparison.verdict(on: program, run: run)
