@@ -147,27 +147,24 @@ public final class Trace: Sendable {
   /// - Returns: The errors that the trace has discarded, which must be released outside the locks.
   func apply(_ entries: [Entry]) -> [Payload] {
     log.withLock { log in
-      for entry in entries { apply(entry, to: &log) }
+      for entry in entries {
+        if isScoped {
+          log.apply(entry)
+        } else if !entry.event.flags.contains(.isOutsideSample) {
+          if entry.isSkipped { log.skip(entry) } else { log.apply(entry) }
+        }
+      }
       return log.takeDiscarded()
-    }
-  }
-
-  private func apply(_ entry: Entry, to log: inout Log) {
-    let event = entry.event
-    if isScoped {
-      log.apply(entry)
-    } else if !event.flags.contains(.isOutsideSample) {
-      if entry.isSkipped { log.skip(entry) } else { log.apply(entry) }
     }
   }
 
   /// Whether a promise that is in memory is in the record.
   func contains(_ promise: PromiseDiagnostics.PromiseID) -> Bool {
-    log.withLock { $0.contains(promise) }
+    log.withLock { $0.records.position(of: promise) != nil }
   }
 
   /// The promises in the record that are in memory.
-  var promises: [PromiseDiagnostics.PromiseID] { log.withLock { Array($0.promises) } }
+  var promises: [PromiseDiagnostics.PromiseID] { log.withLock { $0.records.living.map(\.id) } }
 
   /// Keeps an unhandled rejection that belongs to this trace.
   func keep(_ rejection: PromiseDiagnostics.UnhandledRejection) {

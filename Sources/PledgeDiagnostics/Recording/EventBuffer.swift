@@ -87,7 +87,7 @@ final class EventBuffer: @unchecked Sendable {
 
   // MARK: - The thread's buffer
 
-  private static let key: pthread_key_t = {
+  static let key: pthread_key_t = {
     var key = pthread_key_t()
     pthread_key_create(&key) { pointer in
       let pointer: UnsafeMutableRawPointer? = pointer
@@ -97,11 +97,17 @@ final class EventBuffer: @unchecked Sendable {
     return key
   }()
 
-  /// The buffer of the current thread.
-  static var current: Unmanaged<EventBuffer> {
+  /// Returns the buffer of the current thread, which is stored at ``key``.
+  @inline(__always)
+  static func current(_ key: pthread_key_t) -> Unmanaged<EventBuffer> {
     if let pointer = pthread_getspecific(key) {
       return Unmanaged<EventBuffer>.fromOpaque(pointer)
     }
+    return add(key)
+  }
+
+  @inline(never)
+  private static func add(_ key: pthread_key_t) -> Unmanaged<EventBuffer> {
     let buffer = Recorder.addBuffer(isMain: Thread.isMainThread)
     pthread_setspecific(key, Unmanaged.passRetained(buffer).toOpaque())
     return Unmanaged.passUnretained(buffer)
@@ -193,6 +199,7 @@ final class EventBuffer: @unchecked Sendable {
     }
   }
 
+  @inline(__always)
   func append(_ event: Event) {
     if count == Chunk.capacity { replaceChunk() }
     (events + count).initialize(to: event)
