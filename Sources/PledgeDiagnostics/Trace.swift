@@ -147,11 +147,16 @@ public final class Trace: Sendable {
   /// - Returns: The errors that the trace has discarded, which must be released outside the locks.
   func apply(_ entries: [Entry]) -> [Payload] {
     log.withLock { log in
-      for entry in entries {
+      // By index, because a copy of each entry costs more than skipping it.
+      for index in entries.indices {
         if isScoped {
-          log.apply(entry)
-        } else if !entry.event.flags.contains(.isOutsideSample) {
-          if entry.isSkipped { log.skip(entry) } else { log.apply(entry) }
+          log.apply(entries[index])
+        } else if !entries[index].event.flags.contains(.isOutsideSample) {
+          if !entries[index].isSkipped {
+            log.apply(entries[index])
+          } else if entries[index].event.createsPromise {
+            log.skipPromise()
+          }
         }
       }
       return log.takeDiscarded()

@@ -41,6 +41,7 @@ struct Log: Sendable {
   private let start: Int64
   private let capturesPlaces: Bool
   private var nextNumber = 0
+  private var reusesNumbers = false
   /// The lowest number that can be in the record.
   private var oldest = 1
   /// The records to discard first, in the order in which they ended; some are already removed.
@@ -63,8 +64,7 @@ struct Log: Sendable {
 
 extension Log {
   /// Counts a promise that isn't recorded, because it has been released since.
-  mutating func skip(_ entry: Entry) {
-    guard entry.event.createsPromise else { return }
+  mutating func skipPromise() {
     _ = takeNumber()
     forgotten.settled += 1
   }
@@ -199,8 +199,9 @@ extension Log {
   /// Returns an unused number; records keep them in 32 bits.
   private mutating func takeNumber() -> Int {
     repeat {
-      nextNumber = nextNumber == UInt32.max ? 1 : nextNumber + 1
-    } while records.contains(nextNumber)
+      if nextNumber == UInt32.max { (nextNumber, reusesNumbers) = (0, true) }
+      nextNumber += 1
+    } while reusesNumbers && records.contains(nextNumber)
     return nextNumber
   }
 
