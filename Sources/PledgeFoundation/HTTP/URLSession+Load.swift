@@ -12,7 +12,8 @@ import Pledge
 //
 // On Linux, a task runs in a session that Pledge creates, with the configuration of the user's
 // session except for the cache; `CompanionSession` has the reasons. The user's delegate handles
-// redirects and authentication challenges. Invalidating the user's session doesn't stop the task
+// redirects, whose requests have no credentials if they go to another server, and authentication
+// challenges. Invalidating the user's session doesn't stop the task
 // there; cancelling the promise does.
 
 extension URLSession {
