@@ -30,8 +30,11 @@ enum Tracing {
       return printMemory(
         of: arguments.last.flatMap { Int($0) } ?? 50_000, isPending: kind == "pending")
     }
-    if arguments.first == "work", arguments.count == 3, let index = Int(arguments[2]) {
-      return work(Mode.allCases[index], calls: Int(arguments[3]) ?? 0)
+    if arguments.first == "work", let calls = arguments.last.flatMap({ Int($0) }),
+      let index = arguments.dropFirst().first.flatMap({ Int($0) }),
+      Mode.allCases.indices.contains(index)
+    {
+      return work(Mode.allCases[index], calls: calls)
     }
     let rounds = arguments.first.flatMap { Int($0) } ?? 7
     await printCosts(rounds)
@@ -68,7 +71,7 @@ enum Tracing {
     return (processorTime() - start) / Double(workload.calls * workload.promises)
   }
 
-  /// Does nothing but the first workload, for a tool that counts instructions.
+  /// Only runs the first workload, for a tool that counts instructions.
   private static func work(_ mode: Mode, calls: Int) {
     let trace = mode.start()
     for _ in 0..<calls { Workload.round() }
