@@ -55,7 +55,7 @@ public final class Trace: Sendable {
   /// - Parameters:
   ///   - limit: The maximum number of promises in the record; values below one count as one, and
   ///     nil is no limit. Beyond the limit, the trace discards the promises that settled first, and
-  ///     then the oldest; ``forgotten`` and every report state how many. A promise takes about 200
+  ///     then the oldest; ``forgotten`` and every report state how many. A promise takes about 170
   ///     bytes.
   ///   - capturesPlaces: Whether to find the source locations of operators. Promises with a resolver
   ///     have a source location in any case. On Apple platforms, operators have none.
