@@ -92,10 +92,7 @@ public final class Trace: Sendable {
     return try $scope.withValue(trace) { try body(trace) }
   }
 
-  /// Records what `body` does to promises, and what happens to the promises that it creates or
-  /// observes, on any thread.
-  ///
-  /// This is the asynchronous form of ``recording(limit:capturesPlaces:_:)``.
+  /// The asynchronous form of ``recording(limit:capturesPlaces:_:)``.
   public static func recording<Result>(
     limit: Int? = 50_000, capturesPlaces: Bool = true,
     isolation: isolated (any Actor)? = #isolation, _ body: (Trace) async throws -> Result

@@ -102,7 +102,6 @@ extension Log {
       let source = find(event.otherPromise, isSettled: isOtherSettled, moment)
       if let source { recognizePromise(at: source) }
       records[at: position].source = source.map { records[at: $0].number }
-      records[at: position].isSourceSettled = isOtherSettled
       let isOperator = event.flags.contains(.hasClosure)
       let executor = event.payload ?? PermanentExecutor(rawValue: event.object)?.payload
       records[at: position].setExecutor(executor)

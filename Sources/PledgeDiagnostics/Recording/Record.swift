@@ -81,8 +81,6 @@ struct Record: Sendable {
   /// How it ended; nil while it's pending.
   var ending: Ending?
   var kind: Kind
-  /// Whether the source had settled when it was attached.
-  var isSourceSettled = false
   /// The number of the call stack that created it.
   var callStack: UInt32 = 0
   var run: Run?

@@ -11,8 +11,7 @@ extension TestClock {
   /// The clock follows the handlers and tasks of code that has used the clock, and everything that
   /// these start, on Dispatch queues, actors, and the main actor. It can't follow work that doesn't
   /// go through the library or Swift's concurrency, such as `DispatchQueue.async`, a real timer, or
-  /// a connection, nor a task that calls `Task.yield()` after it has called an actor: pass a promise
-  /// for such work to ``follow(_:)``.
+  /// a connection: pass a promise for such work to ``follow(_:)``.
   ///
   /// If a handler or task blocks its thread for a second, the time passes nevertheless. Concurrent
   /// calls run one after another, and their durations add up.
