@@ -106,6 +106,7 @@ public struct DispatchTime: Comparable, Sendable {
   public init(uptimeNanoseconds: UInt64) { rawValue = uptimeNanoseconds }
   public var uptimeNanoseconds: UInt64 { rawValue }
   public static func now() -> DispatchTime { fatalError() }
+  public static let distantFuture = DispatchTime(uptimeNanoseconds: .max)
   public static func < (a: DispatchTime, b: DispatchTime) -> Bool { a.rawValue < b.rawValue }
 }
 
