@@ -124,6 +124,21 @@ private let programs: [String: Program] = [
     await clock.advance(by: .seconds(100))
     return await text(promise)
   },
+  "yields after calls of an actor": Program(expected: "[1, 2, 3, 4, 5]") { clock in
+    actor Place { func visit() {} }
+    let (place, times) = (Place(), Recorder<Int>())
+    Task.detached {
+      for _ in 0..<5 {
+        try await clock.sleep(for: .seconds(1))
+        await place.visit()
+        await Task.yield()
+        times.record(seconds(clock))
+      }
+    }
+    await clock.sleepers(atLeast: 1)
+    await clock.run()
+    return "\(times.events)"
+  },
   "await in a task": Program(expected: "6") { clock in
     let task = Promise {
       var sum = 0

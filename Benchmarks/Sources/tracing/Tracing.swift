@@ -30,6 +30,12 @@ enum Tracing {
       return printMemory(
         of: arguments.last.flatMap { Int($0) } ?? 50_000, isPending: kind == "pending")
     }
+    if arguments.first == "work", let calls = arguments.last.flatMap({ Int($0) }),
+      let index = arguments.dropFirst().first.flatMap({ Int($0) }),
+      Mode.allCases.indices.contains(index)
+    {
+      return work(Mode.allCases[index], calls: calls)
+    }
     let rounds = arguments.first.flatMap { Int($0) } ?? 7
     await printCosts(rounds)
     await printThreads(rounds)
@@ -63,6 +69,13 @@ enum Tracing {
     let start = processorTime()
     for _ in 0..<workload.calls { await workload.run() }
     return (processorTime() - start) / Double(workload.calls * workload.promises)
+  }
+
+  /// Only runs the first workload, for a tool that counts instructions.
+  private static func work(_ mode: Mode, calls: Int) {
+    let trace = mode.start()
+    for _ in 0..<calls { Workload.round() }
+    trace?.stop()
   }
 
   /// Prints the throughput of eight threads as a multiple of one thread's.

@@ -44,25 +44,6 @@ extension PromiseDiagnostics {
   ) {
     UnhandledRejections.setClaim { claim(UnhandledRejection(error: $0, origin: $1), $2) }
   }
-
-  /// Sends all future events of promises to `tracer`, which is never deallocated; nil ends tracing.
-  package static func setTracer(_ tracer: Tracer?) {
-    Instrumentation.setTracer(tracer?.steps)
-  }
-
-  /// A receiver of the events of promises.
-  package final class Tracer: Sendable {
-    fileprivate let steps: Instrumentation.Tracer
-
-    /// Creates a tracer that passes each event to `receive`, on the thread on which it happens and
-    /// during the event: `receive` must be fast and must not use promises.
-    ///
-    /// Events of one promise arrive in order, except for those of threads that use it at the same
-    /// time. `receive` can be called for a moment after tracing has ended.
-    package init(_ receive: @escaping @Sendable (borrowing TraceEvent) -> Void) {
-      steps = Instrumentation.Tracer { cell, step in receive(TraceEvent(cell, step)) }
-    }
-  }
 }
 
 extension PromiseDiagnostics.UnhandledRejection {

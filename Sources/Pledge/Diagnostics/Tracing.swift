@@ -1,53 +1,5 @@
 import Dispatch
 
-// Converts the engine's steps to trace events.
-
-extension PromiseDiagnostics.TraceEvent {
-  init(_ cell: __shared Cell, _ step: __shared Instrumentation.Step) {
-    promise = PromiseDiagnostics.PromiseID(cell)
-    kind = Kind(cell, step)
-  }
-}
-
-extension PromiseDiagnostics.TraceEvent.Kind {
-  fileprivate init(_ cell: __shared Cell, _ step: __shared Instrumentation.Step) {
-    switch step {
-    case .created(let origin):
-      self = .created(origin: origin)
-    case .attached(let source, let observer):
-      self = .attached(
-        source: PromiseDiagnostics.PromiseID(source), isSettled: source.isSettled,
-        executor: PromiseDiagnostics.ExecutorReference(
-          target: observer.target, kind: observer.targetKind),
-        isOperator: observer.body != nil || observer.isUncancellable)
-    case .observes(let result):
-      self = .observes(for: PromiseDiagnostics.PromiseID(result))
-    case .handlerStarted(let source):
-      let handler = cell.isHandler ? unsafeDowncast(cell, to: Handler.self) : nil
-      self = .handlerStarted(
-        callsClosure: handler?.body != nil && handler?.receives(source.rejection) == true
-          && source.rejection?.isAbandonment != true)
-    case .handlerReturned:
-      self = .handlerReturned
-    case .adopted(let inner, let isSettled):
-      self = .adopted(inner: PromiseDiagnostics.PromiseID(inner), isSettled: isSettled)
-    case .settled(let rejection):
-      self = .settled(
-        rejection.map { PromiseDiagnostics.RejectionReference(rejection: .passUnretained($0)) })
-    case .withdrawn:
-      self = .withdrawn
-    case .cancellationRequested:
-      self = .cancellationRequested
-    case .waitStarted:
-      self = .waitStarted
-    case .waitEnded:
-      self = .waitEnded
-    case .released:
-      self = .released
-    }
-  }
-}
-
 extension PromiseDiagnostics.ExecutorReference {
   /// An executor that exists as long as the process.
   package enum Permanent { case immediate, global, main }
@@ -95,8 +47,12 @@ extension PromiseDiagnostics.RejectionReference {
   }
 }
 
-extension PromiseDiagnostics.PromiseID {
-  init(_ cell: __shared Cell) {
-    rawValue = UInt(bitPattern: Unmanaged.passUnretained(cell).toOpaque())
-  }
+extension Promise {
+  /// The ID of this promise in trace events.
+  package var id: PromiseDiagnostics.PromiseID { PromiseDiagnostics.PromiseID(cell) }
+}
+
+extension Guarantee {
+  /// The ID of this guarantee in trace events.
+  package var id: PromiseDiagnostics.PromiseID { base.id }
 }

@@ -114,7 +114,7 @@ extension Cell {
   /// - Complexity: O(1).
   @usableFromInline
   final func attach(_ handler: Handler) {
-    Instrumentation.note(handler, .attached(source: self, observer: handler))
+    Instrumentation.note(handler, .attached(handler, to: self))
     if !add(handler) { Delivery.deliver(handler, rejection) }
   }
 

@@ -98,7 +98,11 @@ class Handler: Cell, @unchecked Sendable {
 
   @inline(never)
   private final func runCarefully(_ source: Cell) {
-    Instrumentation.note(self, .handlerStarted(source: source))
+    Instrumentation.note(
+      self,
+      .handlerStarted(
+        callsClosure: body != nil && receives(source.rejection)
+          && source.rejection?.isAbandonment != true))
     if let rejection = source.rejection {
       if rejection.isAbandonment, !receives(rejection) {
         dropBody()

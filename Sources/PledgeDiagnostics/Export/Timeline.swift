@@ -64,7 +64,7 @@ private struct Timeline {
     let head = Head(
       end: snapshot.now,
       threads: Dictionary(
-        uniqueKeysWithValues: snapshot.log.threads.values.map {
+        uniqueKeysWithValues: snapshot.log.threads.map {
           ("\($0.number)", snapshot.threadName($0.number))
         }),
       notices: snapshot.waitCycles(dependencies).map(\.description)

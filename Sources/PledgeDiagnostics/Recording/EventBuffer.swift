@@ -61,16 +61,15 @@ final class EventBuffer: @unchecked Sendable {
   @exclusivity(unchecked) private var endOfStack: UInt
   @exclusivity(unchecked) private var recordedScope: UInt32 = 0
   /// The handlers that run on the thread, the innermost last, and whether they are in the sample.
-  @exclusivity(unchecked) private var running: [(PromiseDiagnostics.PromiseID, isSampled: Bool)] =
-    []
+  @exclusivity(unchecked) private var running: [(promise: UInt, isSampled: Bool)] = []
   /// The observer that is being created.
-  @exclusivity(unchecked) private var observing = PromiseDiagnostics.PromiseID(rawValue: 0)
+  @exclusivity(unchecked) private var observing: UInt = 0
   /// The file in which the thread created a promise last.
   @exclusivity(unchecked) private var lastFile: (name: UnsafePointer<UInt8>?, isUsers: Bool) =
     (nil, false)
   /// The time of the thread's last event, and the promise that it settled last.
   @exclusivity(unchecked) private var lastTime: Int64 = 0
-  @exclusivity(unchecked) private var settled = PromiseDiagnostics.PromiseID(rawValue: 0)
+  @exclusivity(unchecked) private var settled: UInt = 0
   /// The executor that the thread used last.
   @exclusivity(unchecked) private var executor: Payload?
   @exclusivity(unchecked) private var knownCallStacks = KnownCallStacks()
@@ -87,7 +86,7 @@ final class EventBuffer: @unchecked Sendable {
 
   // MARK: - The thread's buffer
 
-  private static let key: pthread_key_t = {
+  static let key: pthread_key_t = {
     var key = pthread_key_t()
     pthread_key_create(&key) { pointer in
       let pointer: UnsafeMutableRawPointer? = pointer
@@ -97,11 +96,17 @@ final class EventBuffer: @unchecked Sendable {
     return key
   }()
 
-  /// The buffer of the current thread.
-  static var current: Unmanaged<EventBuffer> {
+  /// Returns the buffer of the current thread, which is stored at ``key``.
+  @inline(__always)
+  static func current(_ key: pthread_key_t) -> Unmanaged<EventBuffer> {
     if let pointer = pthread_getspecific(key) {
       return Unmanaged<EventBuffer>.fromOpaque(pointer)
     }
+    return add(key)
+  }
+
+  @inline(never)
+  private static func add(_ key: pthread_key_t) -> Unmanaged<EventBuffer> {
     let buffer = Recorder.addBuffer(isMain: Thread.isMainThread)
     pthread_setspecific(key, Unmanaged.passRetained(buffer).toOpaque())
     return Unmanaged.passUnretained(buffer)
@@ -117,26 +122,22 @@ final class EventBuffer: @unchecked Sendable {
 
   func record(_ event: borrowing PromiseDiagnostics.TraceEvent) {
     let settings = Recorder.settings
-    let promise = event.promise
+    // Numbers, because the operator for identifiers isn't inlined from the library.
+    let promise = event.promise.rawValue
     if settings.hasScopes { recordScope() }
     var flags: Event.Flags = []
     if settings.sampling > 1, !isSampled(event, settings.sampling) {
       flags = .isOutsideSample
       if !settings.hasScopes { return recordOutsideSample(event) }
     }
-    let time: Int64
-    if case .handlerReturned = event.kind, promise == settled {
-      // The closure has returned before the promise settled, so this saves reading the clock.
-      time = lastTime
-    } else {
-      time = Recorder.now
-      lastTime = time
-    }
     var (other, object, callStack): (UInt, UInt, UInt32) = (0, 0, 0)
     let kind: Event.Kind
+    // The closure has returned before the promise settled, so this saves reading the clock.
+    var isSimultaneous = false
     switch event.kind {
     case .created(let origin):
       kind = .created
+      chunk.promiseCount += 1
       other = origin.map { UInt(bitPattern: $0.fileBytes) } ?? 0
       object = origin?.line ?? 0
       if !(origin.map(isUsers) ?? false) { callStack = captureCallStack(settings) }
@@ -144,13 +145,14 @@ final class EventBuffer: @unchecked Sendable {
       kind = .attached
       if isSettled { flags.insert(.isSettled) }
       if isOperator { flags.insert(.hasClosure) }
-      if promise == observing { flags.insert(.isKnown) }
+      if promise == observing { flags.insert(.isKnown) } else { chunk.promiseCount += 1 }
       other = source.rawValue
       object = number(of: reference)
       callStack = captureCallStack(settings)
     case .observes(let result):
       (kind, other) = (.observes, result.rawValue)
       observing = promise
+      chunk.promiseCount += 1
     case .handlerStarted(let callsClosure):
       kind = .handlerStarted
       running.append((promise, !flags.contains(.isOutsideSample)))
@@ -158,13 +160,14 @@ final class EventBuffer: @unchecked Sendable {
     case .handlerReturned:
       kind = .handlerReturned
       removeRunning(promise)
+      isSimultaneous = promise == settled
     case .adopted(let inner, let isSettled):
       (kind, other) = (.adopted, inner.rawValue)
       if isSettled { flags.insert(.isSettled) }
     case .settled(let rejection):
       kind = .settled
       // A promise that its own handler settles needs no second location.
-      if running.last?.0 != promise { callStack = captureCallStack(settings) }
+      if running.last?.promise != promise { callStack = captureCallStack(settings) }
       settled = promise
       object = rejection.map { Payload(.rejection($0.copy)).retained } ?? 0
     case .withdrawn: kind = .withdrawn
@@ -173,31 +176,33 @@ final class EventBuffer: @unchecked Sendable {
     case .waitEnded: kind = .waitEnded
     case .released: kind = .released
     }
+    if !isSimultaneous { lastTime = Recorder.now }
     append(
       Event(
-        kind, promise, at: time, flags: flags, other: other, callStack: callStack, object: object))
+        kind, event.promise, at: lastTime, flags: flags, other: other, callStack: callStack,
+        object: object))
   }
 
   /// Follows the handlers that run, which decide whether a new promise belongs to the sample.
   private func recordOutsideSample(_ event: borrowing PromiseDiagnostics.TraceEvent) {
     switch event.kind {
-    case .handlerStarted: running.append((event.promise, false))
-    case .handlerReturned: removeRunning(event.promise)
+    case .handlerStarted: running.append((event.promise.rawValue, false))
+    case .handlerReturned: removeRunning(event.promise.rawValue)
     default: break
     }
   }
 
-  private func removeRunning(_ promise: PromiseDiagnostics.PromiseID) {
+  private func removeRunning(_ promise: UInt) {
     while let last = running.popLast() {
-      if last.0 == promise { return }
+      if last.promise == promise { return }
     }
   }
 
+  @inline(__always)
   func append(_ event: Event) {
     if count == Chunk.capacity { replaceChunk() }
     (events + count).initialize(to: event)
     count += 1
-    if event.createsPromise { chunk.promiseCount += 1 }
     chunk.count.store(count, ordering: .releasing)
   }
 
@@ -257,7 +262,7 @@ final class EventBuffer: @unchecked Sendable {
     switch event.kind {
     case .created: isSampled = running.last?.isSampled ?? isChosenRoot(interval)
     case .observes(let result): isSampled = sample.contains(result)
-    case .attached(let source, let isSettled, _, _) where promise != observing:
+    case .attached(let source, let isSettled, _, _) where promise.rawValue != observing:
       // A settled promise outside the sample can be one that isn't recorded, such as that of
       // `Promise.value`; then, this is the root.
       isSampled =

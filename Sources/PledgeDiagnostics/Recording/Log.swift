@@ -4,8 +4,8 @@ import Pledge
 struct Log: Sendable {
   /// The handlers and waits on a thread.
   struct Thread: Sendable {
-    let number: UInt32
-    let isMain: Bool
+    var number: UInt32 = 0
+    var isMain = false
     /// The handlers that run on it, the innermost last.
     var running: [Int] = []
     /// The waits that block it, the innermost last.
@@ -31,8 +31,8 @@ struct Log: Sendable {
   /// The numbers of the rejections whose promises are in memory; the identifiers are reused.
   private var failureNumbers: [UInt: Int] = [:]
   private var nextFailure = 1
-  /// The threads, by the numbers of their buffers.
-  private(set) var threads: [Int32: Thread] = [:]
+  /// The threads, by the numbers of their buffers; the number of one without events is zero.
+  private var byBuffer: [Thread] = []
   private(set) var forgotten = Forgotten()
   /// The unhandled rejections that the trace has claimed.
   var unhandled: [PromiseDiagnostics.UnhandledRejection] = []
@@ -40,8 +40,8 @@ struct Log: Sendable {
   private let limit: Int?
   private let start: Int64
   private let capturesPlaces: Bool
-  private var numbers: [PromiseDiagnostics.PromiseID: UInt32] = [:]
   private var nextNumber = 0
+  private var reusesNumbers = false
   /// The lowest number that can be in the record.
   private var oldest = 1
   /// The records to discard first, in the order in which they ended; some are already removed.
@@ -63,19 +63,8 @@ struct Log: Sendable {
 // MARK: - Events
 
 extension Log {
-  /// The promises in the record that are in memory.
-  var promises: some Sequence<PromiseDiagnostics.PromiseID> { numbers.keys }
-
-  func contains(_ promise: PromiseDiagnostics.PromiseID) -> Bool { numbers[promise] != nil }
-
-  /// Returns the number of a promise in the record that is in memory.
-  private func number(_ promise: PromiseDiagnostics.PromiseID) -> Int? {
-    numbers[promise].map(Int.init)
-  }
-
   /// Counts a promise that isn't recorded, because it has been released since.
-  mutating func skip(_ entry: Entry) {
-    guard entry.event.createsPromise else { return }
+  mutating func skipPromise() {
     _ = takeNumber()
     forgotten.settled += 1
   }
@@ -87,14 +76,11 @@ extension Log {
   }
 
   private mutating func enter(_ entry: Entry) {
-    let event = entry.event
-    let key = entry.thread
-    if threads[key] == nil {
-      threads[key] = Thread(number: UInt32(threads.count + 1), isMain: entry.isMain)
-    }
-    guard let thread = threads[key] else { return }
+    let (event, thread) = (entry.event, entry.thread)
+    noteThread(of: entry)
     let moment = Moment(
-      time: event.time - start, thread: thread.number, inside: thread.running.last)
+      time: event.time - start, thread: byBuffer[thread].number,
+      inside: byBuffer[thread].running.last)
     let callStack = capturesPlaces ? event.callStack : 0
     // A promise that was skipped has settled by now.
     let isOtherSettled = event.flags.contains(.isSettled) || entry.isOtherSkipped
@@ -102,102 +88,119 @@ extension Log {
     switch event.kind {
     case .created:
       let origin = UnsafePointer<UInt8>(bitPattern: event.other)
-      let number = add(event.promise, origin == nil ? .combinator : .resolver, moment)
-      records[number]?.origin = origin.map {
+      let position = add(event.promise, origin == nil ? .combinator : .resolver, moment)
+      records[at: position].origin = origin.map {
         PromiseDiagnostics.SourceLocation(file: $0, line: event.object)
       }
-      records[number]?.callStack = callStack
+      records[at: position].callStack = callStack
     case .observes:
       let result = number(event.otherPromise)
-      let number = add(event.promise, .observer, moment)
-      records[number]?.result = result
+      let position = add(event.promise, .observer, moment)
+      records[at: position].result = result
     case .attached:
-      let number = number(event.promise) ?? add(event.promise, .observer, moment)
+      let position = records.position(of: event.promise) ?? add(event.promise, .observer, moment)
       let source = find(event.otherPromise, isSettled: isOtherSettled, moment)
-      if let source { recognizePromise(source) }
-      records[number]?.source = source
-      records[number]?.isSourceSettled = isOtherSettled
+      if let source { recognizePromise(at: source) }
+      records[at: position].source = source.map { records[at: $0].number }
       let isOperator = event.flags.contains(.hasClosure)
       let executor = event.payload ?? PermanentExecutor(rawValue: event.object)?.payload
-      records[number]?.setExecutor(executor)
-      records[number]?.callStack = callStack
-      if isOperator, records[number]?.result == nil { records[number]?.kind = .handler }
-      threads[key]?.lastObserver = isOperator ? nil : (number, event.otherPromise)
+      records[at: position].setExecutor(executor)
+      records[at: position].callStack = callStack
+      if isOperator, records[at: position].result == nil { records[at: position].kind = .handler }
+      byBuffer[thread].lastObserver =
+        isOperator ? nil : (records[at: position].number, event.otherPromise)
     case .handlerStarted:
-      guard let number = number(event.promise) else { return }
-      threads[key]?.running.append(number)
+      guard let position = records.position(of: event.promise) else { return }
+      byBuffer[thread].running.append(records[at: position].number)
       // A handler that adopted a promise starts again to copy its result.
-      if records[number]?.run == nil {
-        records[number]?.run = Record.Run(
+      if records[at: position].run == nil {
+        records[at: position].run = Record.Run(
           moment, callsClosure: event.flags.contains(.hasClosure))
       }
     case .handlerReturned:
-      guard let number = number(event.promise),
-        let index = thread.running.lastIndex(of: number)
-      else { return }
-      threads[key]?.running.removeLast(thread.running.count - index)
-      records[number]?.run?.end(at: moment.time)
+      guard let position = records.position(of: event.promise) else { return }
+      let number = records[at: position].number
+      guard let index = byBuffer[thread].running.lastIndex(of: number) else { return }
+      byBuffer[thread].running.removeSubrange(index...)
+      records[at: position].run?.end(at: moment.time)
       // By now, a promise has settled or adopted another one; an observer does neither.
-      if records[number]?.adopted == nil { end(number, moment) }
+      if records[at: position].adopted == nil { end(position, moment) }
     case .adopted:
-      guard let number = number(event.promise),
-        let inner = find(event.otherPromise, isSettled: isOtherSettled, moment), inner != number
+      guard let position = records.position(of: event.promise),
+        let inner = find(event.otherPromise, isSettled: isOtherSettled, moment), inner != position
       else { return }
-      records[number]?.adopted = inner
-      records[inner]?.adopter = number
+      records[at: position].adopted = records[at: inner].number
+      records[at: inner].adopter = records[at: position].number
     case .settled:
-      guard let number = number(event.promise) else { return }
+      guard let position = records.position(of: event.promise) else { return }
       let failure = event.payload?.rejection.map { failureNumber(of: $0) }
       settle(
-        number,
+        position,
         Ending(moment: moment, callStack: callStack, rejection: failure, isSettlement: true))
       if let failure, failures[failure]?.records == 0 { discard(failure) }
     case .withdrawn:
-      if let number = number(event.promise) { end(number, moment) }
+      if let position = records.position(of: event.promise) { end(position, moment) }
     case .cancellationRequested:
       guard let number = number(event.promise) else { return }
       if cancellations[number] == nil { cancellations[number] = moment }
     case .waitStarted:
       // The observer that the wait has attached. Zero if it isn't in the record; the wait counts,
       // too, so that its end isn't taken for another's.
-      let number = thread.lastObserver.flatMap { $0.promise == event.promise ? $0.number : nil }
-      threads[key]?.waits.append(number ?? 0)
-      guard let number, records.contains(number) else { return }
-      records[number]?.kind = .wait
-      records[number]?.result = moment.inside
-      records[number]?.run = Record.Run(moment, callsClosure: false)
+      let number = byBuffer[thread].lastObserver.flatMap {
+        $0.promise == event.promise ? $0.number : nil
+      }
+      byBuffer[thread].waits.append(number ?? 0)
+      guard let position = number.flatMap(records.position) else { return }
+      records[at: position].kind = .wait
+      records[at: position].result = moment.inside
+      records[at: position].run = Record.Run(moment, callsClosure: false)
     case .waitEnded:
-      guard let number = threads[key]?.waits.popLast() else { return }
-      records[number]?.run?.end(at: moment.time)
-      end(number, moment)
+      guard let number = byBuffer[thread].waits.popLast(),
+        let position = records.position(of: number)
+      else { return }
+      records[at: position].run?.end(at: moment.time)
+      end(position, moment)
     case .released:
       release(event.promise, moment)
     case .named:
-      let number = number(event.promise) ?? add(event.promise, .unknown, moment)
-      if case .name(let name) = event.payload?.content { names[number] = name }
+      let position = records.position(of: event.promise) ?? add(event.promise, .unknown, moment)
+      if case .name(let name) = event.payload?.content {
+        names[records[at: position].number] = name
+      }
     case .scope: break
     }
   }
 
-  /// The promises that were created during the recording and are still in memory.
-  var living: [Record] {
-    numbers.values.compactMap { records[Int($0)] }.filter(\.isOwnPromise)
+  private mutating func noteThread(of entry: Entry) {
+    while byBuffer.count <= entry.thread { byBuffer.append(Thread()) }
+    guard byBuffer[entry.thread].number == 0 else { return }
+    byBuffer[entry.thread].isMain = entry.isMain
+    byBuffer[entry.thread].number = UInt32(threads.count + 1)
   }
 
+  var threads: [Thread] { byBuffer.filter { $0.number > 0 } }
+
+  /// The promises that were created during the recording and are still in memory.
+  var living: [Record] { records.living.filter(\.isOwnPromise) }
+
+  /// Returns the number of a promise in the record that is in memory.
+  private func number(_ promise: PromiseDiagnostics.PromiseID) -> Int? {
+    records.position(of: promise).map { records[at: $0].number }
+  }
+
+  /// Adds a record, and returns its position.
   private mutating func add(
     _ id: PromiseDiagnostics.PromiseID, _ kind: Record.Kind, _ moment: Moment
   ) -> Int {
-    let number = takeNumber()
-    records.insert(Record(number: number, id: id, kind: kind, made: moment))
-    numbers[id] = UInt32(number)
-    return number
+    records.insert(Record(number: takeNumber(), id: id, kind: kind, made: moment))
   }
 
   /// Returns an unused number; records keep them in 32 bits.
   private mutating func takeNumber() -> Int {
     repeat {
-      nextNumber = nextNumber == UInt32.max ? 1 : nextNumber + 1
-    } while records.contains(nextNumber)
+      if nextNumber == UInt32.max { (nextNumber, reusesNumbers) = (0, true) }
+      nextNumber += 1
+    } while reusesNumbers && records.contains(nextNumber)
     return nextNumber
   }
 
@@ -213,33 +216,32 @@ extension Log {
   }
 
   /// Notes that a promise with a rejection has been released, or discarded.
-  private mutating func noteRelease(of record: Record?) {
-    guard let number = record?.settlement?.rejection, let failure = failures[number] else { return }
+  private mutating func noteRelease(of record: Record) {
+    guard let number = record.settlement?.rejection, let failure = failures[number] else { return }
     failures[number]?.living -= 1
     if failure.living == 1 { failureNumbers[failure.rejection.id] = nil }
   }
 
-  /// Returns the number of a promise and adds it to the record if necessary; nil if it's settled
+  /// Returns the position of a promise and adds it to the record if necessary; nil if it's settled
   /// and not in the record.
   private mutating func find(
     _ id: PromiseDiagnostics.PromiseID, isSettled: Bool, _ moment: Moment
   ) -> Int? {
-    if let number = number(id) { return number }
-    return isSettled ? nil : add(id, .unknown, moment)
+    records.position(of: id) ?? (isSettled ? nil : add(id, .unknown, moment))
   }
 
   /// Changes an observer's record to that of a promise, because it was observed or settled.
-  private mutating func recognizePromise(_ number: Int) {
-    if let record = records[number], record.kind == .observer, record.result == nil {
-      records[number]?.kind = .handler
+  private mutating func recognizePromise(at position: Int) {
+    if records[at: position].kind == .observer, records[at: position].result == nil {
+      records[at: position].kind = .handler
     }
   }
 
-  private mutating func settle(_ number: Int, _ settlement: Ending) {
-    recognizePromise(number)
-    guard let record = records[number], record.settlement == nil else { return }
-    noteEnd(number)
-    records[number]?.ending = settlement
+  private mutating func settle(_ position: Int, _ settlement: Ending) {
+    recognizePromise(at: position)
+    guard records[at: position].settlement == nil else { return }
+    noteEnd(position)
+    records[at: position].ending = settlement
     if let failure = settlement.rejection {
       failures[failure]?.records += 1
       failures[failure]?.living += 1
@@ -247,32 +249,35 @@ extension Log {
   }
 
   private mutating func release(_ id: PromiseDiagnostics.PromiseID, _ moment: Moment) {
-    guard let number = numbers.removeValue(forKey: id).map(Int.init) else { return }
-    if let record = records[number], record.isPending, let inner = record.adopted,
-      let outer = record.adopter, records[outer]?.adopted == number,
-      records[outer]?.isPending == true
+    guard let position = records.release(id) else { return }
+    let record = records[at: position]
+    if record.isPending, let inner = record.adopted,
+      let outer = record.adopter.flatMap(records.position),
+      records[at: outer].adopted == record.number, records[at: outer].isPending
     {
       // It was in the middle of a row of adoptions; now its neighbors wait for each other.
-      records[outer]?.adopted = inner
-      records[inner]?.adopter = outer
+      records[at: outer].adopted = inner
+      if let inner = records.position(of: inner) { records[at: inner].adopter = record.adopter }
     }
-    end(number, moment)
-    noteRelease(of: records[number])
+    end(position, moment)
+    noteRelease(of: record)
   }
 }
 
 // MARK: - Discarding records
 
 extension Log {
-  private mutating func end(_ number: Int, _ moment: Moment) {
-    guard records[number]?.isPending == true else { return }
-    noteEnd(number)
-    records[number]?.ending = Ending(moment: moment, rejection: nil)
+  private mutating func end(_ position: Int, _ moment: Moment) {
+    guard records[at: position].isPending else { return }
+    noteEnd(position)
+    records[at: position].ending = Ending(moment: moment, rejection: nil)
   }
 
   /// Notes that a record can be discarded from now on, unless it has ended before.
-  private mutating func noteEnd(_ number: Int) {
-    if limit != nil, records[number]?.isPending == true { ended.append(UInt32(number)) }
+  private mutating func noteEnd(_ position: Int) {
+    if limit != nil, records[at: position].isPending {
+      ended.append(UInt32(records[at: position].number))
+    }
   }
 
   private mutating func forgetBeyondLimit() {
@@ -294,13 +299,10 @@ extension Log {
   }
 
   private mutating func forget(_ number: Int) {
-    guard let record = records.remove(number) else { return }
+    guard let (record, isLiving) = records.remove(number) else { return }
     names[number] = nil
     cancellations[number] = nil
-    if self.number(record.id) == number {
-      numbers[record.id] = nil
-      noteRelease(of: record)
-    }
+    if isLiving { noteRelease(of: record) }
     if let failure = record.settlement?.rejection {
       failures[failure]?.records -= 1
       if failures[failure]?.records == 0 { discard(failure) }

@@ -81,8 +81,6 @@ struct Record: Sendable {
   /// How it ended; nil while it's pending.
   var ending: Ending?
   var kind: Kind
-  /// Whether the source had settled when it was attached.
-  var isSourceSettled = false
   /// The number of the call stack that created it.
   var callStack: UInt32 = 0
   var run: Run?
@@ -122,59 +120,4 @@ struct Record: Sendable {
   var isOwnPromise: Bool { kind == .resolver || kind == .combinator || kind == .handler }
   /// Whether the user's closure was called.
   var calledClosure: Bool { run?.callsClosure == true }
-}
-
-/// Records by their numbers.
-struct RecordTable: Sendable {
-  private static let blockSize = 512
-
-  /// The records in no particular order: in blocks, so that a table that grows copies none of them.
-  private var blocks: [[Record]] = []
-  private var positions: [UInt32: Int32] = [:]
-
-  /// All records, in no particular order.
-  var values: FlattenSequence<[[Record]]> { blocks.joined() }
-  /// The numbers of all records, in ascending order.
-  var numbers: [UInt32] { positions.keys.sorted() }
-  var count: Int { positions.count }
-
-  subscript(number: Int) -> Record? {
-    get { position(of: number).map { blocks[$0 / Self.blockSize][$0 % Self.blockSize] } }
-    _modify {
-      let position = position(of: number)
-      var record = position.map { blocks[$0 / Self.blockSize][$0 % Self.blockSize] }
-      yield &record
-      if let position, let record {
-        blocks[position / Self.blockSize][position % Self.blockSize] = record
-      }
-    }
-  }
-
-  func contains(_ number: Int) -> Bool { position(of: number) != nil }
-
-  mutating func insert(_ record: Record) {
-    if count % Self.blockSize == 0 {
-      blocks.append([])
-      blocks[blocks.count - 1].reserveCapacity(Self.blockSize)
-    }
-    positions[UInt32(record.number)] = Int32(count)
-    blocks[blocks.count - 1].append(record)
-  }
-
-  mutating func remove(_ number: Int) -> Record? {
-    guard let record = self[number], let last = blocks[blocks.count - 1].popLast() else {
-      return nil
-    }
-    let position = positions.removeValue(forKey: UInt32(number))
-    if last.number != number {
-      positions[UInt32(last.number)] = position
-      self[last.number] = last
-    }
-    if count % Self.blockSize == 0 { blocks.removeLast() }
-    return record
-  }
-
-  private func position(of number: Int) -> Int? {
-    UInt32(exactly: number).flatMap { positions[$0] }.map(Int.init)
-  }
 }

@@ -56,9 +56,13 @@ enum Recorder {
   /// Nanoseconds since the first use of the recorder.
   static var now: Int64 { SystemClock.now - epoch }
 
-  private static let tracer = PromiseDiagnostics.Tracer { event in
-    EventBuffer.current._withUnsafeGuaranteedRef { $0.record(event) }
-  }
+  private static let tracer = {
+    // Read once, because reading a global variable takes longer.
+    let key = EventBuffer.key
+    return PromiseDiagnostics.Tracer { event in
+      EventBuffer.current(key)._withUnsafeGuaranteedRef { $0.record(event) }
+    }
+  }()
 }
 
 // MARK: - Traces
@@ -130,7 +134,7 @@ extension Recorder {
     let settings = settings
     guard settings.isRecording else { return }
     let name = Payload(.name(name())).retained
-    EventBuffer.current._withUnsafeGuaranteedRef { buffer in
+    EventBuffer.current(EventBuffer.key)._withUnsafeGuaranteedRef { buffer in
       if settings.hasScopes { buffer.recordScope() }
       buffer.append(Event(.named, promise, at: now, object: name))
     }
@@ -240,7 +244,7 @@ extension Recorder {
 struct Entry {
   let event: Event
   /// The number of the thread's buffer.
-  let thread: Int32
+  let thread: Int
   let isMain: Bool
   /// The number of the trace in whose task it happened.
   let scope: UInt32
@@ -260,13 +264,15 @@ extension EventBuffer {
     let before = entries.count
     for chunk in chunks {
       let count = chunk.count.load(ordering: .acquiring)
-      while chunk.consumed < count, chunk.events[chunk.consumed].time <= end {
-        let event = chunk.events[chunk.consumed]
-        if event.kind == .scope { scope = UInt32(event.other) }
+      let events = UnsafeBufferPointer(start: chunk.events, count: count)
+      var index = chunk.consumed
+      while index < count, events[index].time <= end {
+        if events[index].kind == .scope { scope = UInt32(events[index].other) }
         entries.append(
-          Entry(event: event, thread: Int32(number), isMain: isMain, scope: scope))
-        chunk.consumed += 1
+          Entry(event: events[index], thread: number, isMain: isMain, scope: scope))
+        index += 1
       }
+      chunk.consumed = index
       if chunk.consumed < Chunk.capacity { break }
     }
     // The last chunk is the thread's.

@@ -10,7 +10,7 @@ struct Routes {
   /// The traces that record a promise.
   private var owners: [PromiseDiagnostics.PromiseID: [Trace]] = [:]
   /// The handlers that run on a thread, the innermost last, and the traces that they concern.
-  private var running: [Int32: [(promise: PromiseDiagnostics.PromiseID, traces: [Trace])]] = [:]
+  private var running: [Int: [(promise: PromiseDiagnostics.PromiseID, traces: [Trace])]] = [:]
   /// The numbers of the traces that claim rejections, by the identifiers of the rejections.
   ///
   /// An identifier can be reused after the rejection is deallocated. The last promise therefore

@@ -18,44 +18,50 @@ struct ShortLivedPromises {
   /// Marks the entries of such promises.
   mutating func mark(_ entries: inout [Entry]) {
     let releases = entries.count { $0.event.kind == .released }
-    let size = max(64, (releases * 2).nextPowerOf2)
-    if slots.count < size {
-      slots = Array(repeating: Slot(), count: size)
-    } else {
+    var size = max(64, slots.count)
+    while size < releases * 2 { size *= 2 }
+    if slots.count == size {
       for index in slots.indices { slots[index] = Slot() }
+    } else {
+      slots = Array(repeating: Slot(), count: size)
     }
+    entries.withUnsafeMutableBufferPointer { entries in
+      slots.withUnsafeMutableBufferPointer { Self.mark(entries, $0) }
+    }
+  }
+
+  private static func mark(
+    _ entries: UnsafeMutableBufferPointer<Entry>, _ slots: UnsafeMutableBufferPointer<Slot>
+  ) {
     for index in entries.indices where entries[index].event.kind == .released {
       let id = entries[index].event.promise.rawValue
-      let slot = self.slot(id)
+      let slot = find(id, in: slots)
       slots[slot].id = id
       slots[slot].lastRelease = index
     }
     for index in entries.indices {
-      let event = entries[index].event
-      let slot = self.slot(event.promise.rawValue)
+      let slot = find(entries[index].event.promise.rawValue, in: slots)
       if slots[slot].id != 0 {
-        if event.createsPromise { slots[slot].isSkipped = slots[slot].lastRelease > index }
+        if entries[index].event.createsPromise {
+          slots[slot].isSkipped = slots[slot].lastRelease > index
+        }
         entries[index].isSkipped = slots[slot].isSkipped
-        if event.kind == .released { slots[slot].isSkipped = false }
+        if entries[index].event.kind == .released { slots[slot].isSkipped = false }
       }
-      switch event.kind {
+      switch entries[index].event.kind {
       case .attached, .adopted, .observes:
-        entries[index].isOtherSkipped = slots[self.slot(event.other)].isSkipped
+        let other = find(entries[index].event.other, in: slots)
+        entries[index].isOtherSkipped = slots[other].isSkipped
       default: break
       }
     }
   }
 
   /// Returns the slot of a promise, or the free slot where it belongs.
-  private func slot(_ id: UInt) -> Int {
+  private static func find(_ id: UInt, in slots: UnsafeMutableBufferPointer<Slot>) -> Int {
     let mask = slots.count - 1
-    // Objects are aligned to 16 bytes.
-    var slot = Int(truncatingIfNeeded: (id >> 4) &* 0x9E37_79B9_7F4A_7C15 >> 20) & mask
+    var slot = id.spread & mask
     while slots[slot].id != id, slots[slot].id != 0 { slot = (slot + 1) & mask }
     return slot
   }
-}
-
-extension Int {
-  fileprivate var nextPowerOf2: Int { 1 << (Int.bitWidth - (self - 1).leadingZeroBitCount) }
 }

@@ -5,7 +5,7 @@ struct Snapshot {
   let log: Log
   /// The time in nanoseconds.
   let now: Int64
-  private let numbers: [UInt32]
+  private let numbers: [Int]
   private let locations = LocationFinder.shared
 
   init(log: Log, now: Int64) {
@@ -18,7 +18,7 @@ struct Snapshot {
 
   /// The records in the order of their numbers.
   var ordered: some BidirectionalCollection<Record> {
-    numbers.lazy.compactMap { log.records[Int($0)] }
+    numbers.lazy.compactMap { log.records[$0] }
   }
 
   /// Returns the error with which a promise was rejected.
@@ -69,7 +69,7 @@ struct Snapshot {
 
   /// Returns the name of a thread.
   func threadName(_ number: UInt32) -> String {
-    log.threads.values.contains { $0.number == number && $0.isMain }
+    log.threads.contains { $0.number == number && $0.isMain }
       ? "the main thread" : "thread \(number)"
   }
 }
@@ -110,7 +110,7 @@ struct Dependencies {
       if record.isInput { add(result, source, .input) }
       if record.kind == .wait { add(result, record.number, .blocking) }
     }
-    for thread in snapshot.log.threads.values {
+    for thread in snapshot.log.threads {
       for (outer, inner) in zip(thread.running, thread.running.dropFirst()) {
         add(outer, inner, .nested)
       }
@@ -143,7 +143,7 @@ extension Snapshot {
       let executors: [PromiseDiagnostics.Executor]
       let isMain: Bool
     }
-    let blocked = log.threads.values.compactMap { thread -> Blocked? in
+    let blocked = log.threads.compactMap { thread -> Blocked? in
       guard let wait = thread.waits.last, records[wait]?.isPending == true else { return nil }
       return Blocked(
         wait: wait, executors: thread.running.compactMap { records[$0]?.executor },

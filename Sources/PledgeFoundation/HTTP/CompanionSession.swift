@@ -177,6 +177,7 @@ extension URLSession {
       willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
       completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
+      let request = request.withoutCredentials(for: response.url)
       askUser(about: task) { [self] user in
         let answer: @Sendable (URLRequest?) -> Void = { [self] in follow(task, response, to: $0) }
         guard let user else { return answer(request) }
@@ -247,6 +248,19 @@ extension URLSession {
     private func abandon(_ task: URLSessionTask) -> Running? {
       cancel(task)
       return running.withLock { $0.removeValue(forKey: task.taskIdentifier) }
+    }
+  }
+
+  extension URLRequest {
+    /// Returns the request of a redirect from `origin`, without the credentials if it goes to
+    /// another server; Foundation would send them there.
+    fileprivate func withoutCredentials(for origin: URL?) -> URLRequest {
+      let isSame =
+        url?.scheme == origin?.scheme && url?.host == origin?.host && url?.port == origin?.port
+      if isSame { return self }
+      var request = self
+      for name in ["Authorization", "Cookie"] { request.setValue(nil, forHTTPHeaderField: name) }
+      return request
     }
   }
 #endif

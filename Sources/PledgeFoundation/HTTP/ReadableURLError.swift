@@ -5,15 +5,25 @@ import Foundation
 #endif
 
 extension URLError {
-  /// The same error, with a description of one line that contains the host and the reason.
+  /// Returns the same error, with a description of one line that contains the host and the reason.
   ///
-  /// Foundation's description is a dictionary that contains the text and the URL several times.
-  var readable: URLError {
+  /// Foundation's description is a dictionary that contains the text and the URL several times; on
+  /// Linux, that of a request that timed out contains neither.
+  func readable(_ request: URLRequest) -> URLError {
+    var info = userInfo
+    info[NSURLErrorFailingURLErrorKey] = info[NSURLErrorFailingURLErrorKey] ?? request.url
+    info[NSLocalizedDescriptionKey] = info[NSLocalizedDescriptionKey] ?? Self.reasons[code]
     // A cast would create an error without this description.
-    URLError(
-      _nsError: ReadableURLError(
-        domain: NSURLErrorDomain, code: code.rawValue, userInfo: userInfo))
+    return URLError(
+      _nsError: ReadableURLError(domain: NSURLErrorDomain, code: code.rawValue, userInfo: info))
   }
+
+  private static let reasons: [Code: String] = [
+    .timedOut: "The request timed out.",
+    .httpTooManyRedirects: "There were too many redirects.",
+    .badServerResponse: "The response is invalid.",
+    .cannotOpenFile: "The file to send can't be opened.",
+  ]
 }
 
 /// The `NSError` that a `URLError` wraps, with its own description.

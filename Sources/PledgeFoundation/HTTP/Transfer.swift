@@ -195,10 +195,10 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
 
   private func result(of state: State, _ error: (any Error)?) throws -> Arrival {
     if let error = state.failure { throw error }
-    if let error { throw (error as? URLError)?.readable ?? error }
+    if let error { throw (error as? URLError)?.readable(request) ?? error }
     guard let response = state.response else {
       // For example, a redirect without a location.
-      throw URLError(.badServerResponse).readable
+      throw URLError(.badServerResponse).readable(request)
     }
     if state.sink != nil, !accepts(response), let response = response as? HTTPURLResponse {
       throw HTTPStatusError(response, body: state.body)

@@ -12,7 +12,8 @@ import Pledge
 //
 // On Linux, a task runs in a session that Pledge creates, with the configuration of the user's
 // session except for the cache; `CompanionSession` has the reasons. The user's delegate handles
-// redirects and authentication challenges. Invalidating the user's session doesn't stop the task
+// redirects, whose requests have no credentials if they go to another server, and authentication
+// challenges. Invalidating the user's session doesn't stop the task
 // there; cancelling the promise does.
 
 extension URLSession {
@@ -44,7 +45,9 @@ extension URLSession {
 
   /// Performs `request` and loads the body.
   ///
-  /// The same as ``load(_:progress:fileID:line:)-(URL,_,_,_)``, for a request.
+  /// The same as ``load(_:progress:fileID:line:)-(URL,_,_,_)``, for a request. On Linux, a redirect to
+  /// another scheme, host, or port doesn't receive the request's `Authorization` and `Cookie`; on other
+  /// systems, Foundation decides.
   public func load(
     _ request: URLRequest, progress: Progress? = nil, fileID: StaticString = #fileID,
     line: UInt = #line
@@ -54,11 +57,8 @@ extension URLSession {
 
   /// Sends `data` as the body of `request`, whose own body is ignored, and loads the response.
   ///
-  /// The request starts inside this call. The promise is rejected with `URLError` if it fails. Any
-  /// HTTP status fulfills it.
-  ///
-  /// **Cancellation.** Cancelling the promise cancels the request immediately and closes its
-  /// connection; the promise is then rejected with `CancellationError`.
+  /// The request starts, settles the promise, and is cancelled in the same way as that of
+  /// ``load(_:progress:fileID:line:)-(URL,_,_,_)``.
   ///
   /// - Parameters:
   ///   - data: The body.

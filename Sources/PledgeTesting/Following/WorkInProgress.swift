@@ -75,15 +75,17 @@ final class WorkInProgress: Sendable {
         return (state.changes, !state.isAwaited)
       }
       if isIdle {
-        // Another round, if the main queue contained work that changed something.
+        // Another round, if these queues contained work that changed something.
         if changes == changesBeforeMain || changes - first > Self.loopLength { return }
         changesBeforeMain = changes
+        // A task that yields after it has called an actor is on a global queue, unseen.
+        GlobalQueues.wait(until: .now() + .milliseconds(100))
         guard MainQueue.wait() else { return }
         continue
       }
       if waitForASecond() { continue }
       let isLate = DispatchTime.now() > deadline
-      if isLate { GlobalQueues.wait() }
+      if isLate { GlobalQueues.wait(until: .distantFuture) }
       let isStuck = state.withLock { state in
         if state.changes == changes {
           guard isLate || state.waiting == 0 else { return false }
@@ -112,13 +114,13 @@ final class WorkInProgress: Sendable {
 /// Waits for the global queues, which run the jobs of tasks that are followed.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 private enum GlobalQueues {
-  /// Blocks until each has begun to run what it contains.
-  static func wait() {
+  /// Blocks until each has begun to run what it contains, or until a deadline.
+  static func wait(until deadline: DispatchTime) {
     let group = DispatchGroup()
     for quality in [DispatchQoS.QoSClass.userInitiated, .default, .utility, .background] {
       DispatchQueue.global(qos: quality).async(group: group) {}
     }
-    group.wait()
+    _ = group.wait(timeout: deadline)
   }
 }
 

@@ -198,6 +198,7 @@ open class NSError: NSObject, Error, @unchecked Sendable {
 public let NSFilePathErrorKey = ""
 public let NSURLErrorDomain = ""
 public let NSURLErrorFailingURLErrorKey = ""
+public let NSLocalizedDescriptionKey = ""
 
 public protocol LocalizedError: Error {
   var errorDescription: String? { get }
@@ -240,6 +241,8 @@ public struct URLError: Error, Hashable, Sendable {
 extension URLError.Code {
   public static var cancelled: Self { Self(rawValue: -1) }
   public static var timedOut: Self { Self(rawValue: -2) }
+  public static var httpTooManyRedirects: Self { Self(rawValue: -20) }
+  public static var cannotOpenFile: Self { Self(rawValue: -21) }
   public static var cannotFindHost: Self { Self(rawValue: -3) }
   public static var cannotConnectToHost: Self { Self(rawValue: -4) }
   public static var networkConnectionLost: Self { Self(rawValue: -5) }

@@ -82,6 +82,29 @@ extension FoundationTests {
       #expect(response.url?.path == "/ok")
     }
 
+    @Test(arguments: ["/elsewhere", "/see-other"])
+    func load_whenRedirectedToAnotherHost_doesNotSendCredentials(path: String) async throws {
+      var request = try request(path)
+      request.setValue("Bearer secret", forHTTPHeaderField: "Authorization")
+      request.setValue("session=1", forHTTPHeaderField: "Cookie")
+      let (_, response) = try await session.load(request).value
+      let http = try #require(response as? HTTPURLResponse)
+      let isOther = path == "/elsewhere"
+      #expect(http.url?.host == (isOther ? "localhost" : "127.0.0.1"))
+      #expect(
+        http.value(forHTTPHeaderField: "X-Authorization") == (isOther ? "none" : "Bearer secret"))
+      #expect(http.value(forHTTPHeaderField: "X-Cookie") == (isOther ? "none" : "session=1"))
+    }
+
+    @Test func load_whenTheRequestTimesOut_saysSo() async throws {
+      var request = try request("/hang")
+      request.timeoutInterval = 0.1
+      let error = await #expect(throws: URLError.self) { try await session.load(request).value }
+      #expect(error?.code == .timedOut)
+      let text = error.map { "\($0)" } ?? ""
+      #expect(text.hasPrefix("Request to 127.0.0.1:\(server.port) failed: The request timed out."))
+    }
+
     @Test func load_whenTheSessionRefusesRedirects_doesNotFollow() async throws {
       final class Refusing: NSObject, URLSessionTaskDelegate, Sendable {
         func urlSession(

@@ -12,6 +12,7 @@ import Pledge
 /// | `/status/N` | status N with the body `status N`; `?after=S` adds a Retry-After of S |
 /// | `/challenge` | 401 that requests a user name and a password |
 /// | `/redirect` | 302 to `/ok` |
+/// | `/elsewhere` | 302 to `/echo` under another name of the host |
 /// | `/nowhere` | 302 without a Location |
 /// | `/see-other` | 303 to `/echo` |
 /// | `/hop/N/PATH` | N times 307, then PATH; keeps the connection open |
@@ -153,6 +154,9 @@ extension LoopbackServer {
     case "challenge":
       connection.send(
         status: 401, headers: ["WWW-Authenticate: Basic realm=\"here\""], body: Data("who?".utf8))
+    case "elsewhere":
+      connection.send(
+        status: 302, headers: ["Location: http://localhost:\(port)/echo"], body: Data())
     case "nowhere":
       connection.send(status: 302, body: Data())
     case "hop":
@@ -175,6 +179,7 @@ extension LoopbackServer {
     case "echo":
       let sent = [
         "Type": "content-type", "Encoding": "transfer-encoding", "Length": "content-length",
+        "Authorization": "authorization", "Cookie": "cookie",
       ]
       .map { "X-\($0): \(request.headers[$1] ?? "none")" }
       connection.send(

@@ -1,5 +1,5 @@
 extension PromiseDiagnostics {
-  /// An event of a promise, as passed to a ``Tracer``.
+  /// An event of a promise, as passed to a tracer.
   package struct TraceEvent {
     /// What happened.
     package enum Kind {
@@ -99,15 +99,28 @@ extension PromiseDiagnostics {
 
     /// The number in hexadecimal digits.
     package var description: String { String(rawValue, radix: 16) }
+
+    init(_ cell: __shared Cell) {
+      rawValue = UInt(bitPattern: Unmanaged.passUnretained(cell).toOpaque())
+    }
   }
 }
 
-extension Promise {
-  /// The ID of this promise in trace events.
-  package var id: PromiseDiagnostics.PromiseID { PromiseDiagnostics.PromiseID(cell) }
-}
+extension PromiseDiagnostics.TraceEvent.Kind {
+  static func attached(_ observer: __shared Handler, to source: __shared Cell) -> Self {
+    .attached(
+      source: PromiseDiagnostics.PromiseID(source), isSettled: source.isSettled,
+      executor: PromiseDiagnostics.ExecutorReference(
+        target: observer.target, kind: observer.targetKind),
+      isOperator: observer.body != nil || observer.isUncancellable)
+  }
 
-extension Guarantee {
-  /// The ID of this guarantee in trace events.
-  package var id: PromiseDiagnostics.PromiseID { base.id }
+  static func adopted(_ inner: __shared Cell, isSettled: Bool) -> Self {
+    .adopted(inner: PromiseDiagnostics.PromiseID(inner), isSettled: isSettled)
+  }
+
+  static func settled(_ rejection: __shared Rejection?) -> Self {
+    .settled(
+      rejection.map { PromiseDiagnostics.RejectionReference(rejection: .passUnretained($0)) })
+  }
 }

@@ -1,0 +1,66 @@
+extension PromiseDiagnostics {
+  /// A receiver of the events of promises.
+  package final class Tracer: Sendable {
+    fileprivate let receive: @Sendable (borrowing TraceEvent) -> Void
+
+    /// Creates a tracer that passes each event to `receive`, on the thread on which it happens and
+    /// during the event: `receive` must be fast and must not use promises.
+    ///
+    /// Events of one promise arrive in order, except for those of threads that use it at the same
+    /// time. `receive` can be called for a moment after tracing has ended.
+    package init(_ receive: @escaping @Sendable (borrowing TraceEvent) -> Void) {
+      self.receive = receive
+    }
+  }
+
+  private static let installedTracer = Mutex<Tracer?>(nil)
+
+  /// Sends all future events of promises to `tracer`; nil ends tracing.
+  ///
+  /// Each event reads the tracer without a lock, so that threads don't contend. A thread can
+  /// therefore still call a tracer that was removed: tracers are never deallocated.
+  package static func setTracer(_ tracer: Tracer?) {
+    if let tracer {
+      let address = UInt(bitPattern: Unmanaged.passRetained(tracer).toOpaque())
+      withAtomic(&tracerWord) { $0.store(UInt64(address), ordering: .releasing) }
+    }
+    Instrumentation.install(tracer, in: installedTracer, flag: Instrumentation.tracing)
+  }
+}
+
+extension Instrumentation {
+  @inline(__always)
+  static func note(_ cell: Cell, _ kind: @autoclosure () -> PromiseDiagnostics.TraceEvent.Kind) {
+    if isTracing { tell(cell, kind()) }
+  }
+
+  @inline(never)
+  private static func tell(_ cell: Cell, _ kind: PromiseDiagnostics.TraceEvent.Kind) {
+    let address = withAtomic(&tracerWord) { $0.load(ordering: .acquiring) }
+    guard let pointer = UnsafeRawPointer(bitPattern: UInt(address)) else { return }
+    let event = PromiseDiagnostics.TraceEvent(
+      promise: PromiseDiagnostics.PromiseID(cell), kind: kind)
+    Unmanaged<PromiseDiagnostics.Tracer>.fromOpaque(pointer)
+      ._withUnsafeGuaranteedRef { $0.receive(event) }
+  }
+}
+
+/// The address of the tracer, retained.
+///
+/// `nonisolated(unsafe)`: only accessed atomically.
+@exclusivity(unchecked) nonisolated(unsafe) private var tracerWord: UInt64 = 0
+
+extension Cell {
+  /// Reports a promise that a resolver or a combinator settles, or that is created rejected.
+  @usableFromInline
+  final func noteCreation(_ origin: SourceLocation?) {
+    Instrumentation.note(self, .created(origin: origin))
+    if Instrumentation.isTracing, isSettled { Instrumentation.note(self, .settled(rejection)) }
+  }
+
+  /// Reports that this observer, which creates no promise, works for the promise of `result`.
+  @usableFromInline
+  final func noteObserving(for result: Cell) {
+    Instrumentation.note(self, .observes(for: PromiseDiagnostics.PromiseID(result)))
+  }
+}
