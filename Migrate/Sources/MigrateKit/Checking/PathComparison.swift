@@ -68,10 +68,10 @@ extension Comparison {
     let goesOn = if case .value = second.ending { true } else { false }
     guard before.isStrong, after.isStrong || goesOn else { return }
     let wasWaitedFor = before.isAwaited || before.origin != 0
-    let isLeft = wasWaitedFor && first.waits(for: before) && !second.waits(for: after)
-    if before.kind == .call, before.isKnownToBeAwaited, !after.needsNoWait,
-      before.isAwaited && !after.isAwaited || isLeft
-    {
+    let isLeft = first.waits(for: before) && !second.waits(for: after)
+    let isUnawaited =
+      before.isAwaited && !after.isAwaited && before.isKnownToBeAwaited && !after.needsNoWait
+    if isUnawaited || wasWaitedFor && isLeft {
       causes.append((before.key, after.key))
       note(.waitLost, after.summary, before.place, after.place, pair)
     }
@@ -84,8 +84,10 @@ extension Comparison {
         before.place, after.place, pair)
     }
     let startedInside = first.lists[before.origin].kind == .own
-    let isTask = second.lists[after.origin].kind == .task
-    if startedInside, isTask { note(.startsLater, after.summary, before.place, after.place, pair) }
+    let origin = second.lists[after.origin].kind
+    if startedInside, origin == .task || origin == .dispatched && isLeft {
+      note(.startsLater, after.summary, before.place, after.place, pair)
+    }
     if first.lists[before.list].kind != .own, second.lists[after.list].kind == .own, isFireAndForget
     {
       note(.callerWaits, after.summary, before.place, after.place, pair)

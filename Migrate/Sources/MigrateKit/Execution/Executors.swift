@@ -18,7 +18,6 @@ extension Machine {
       let isPromise = arguments.contains {
         if case .member(nil, "promise") = $0.value.kind { true } else { false }
       }
-      if name == "sync" { return try within(executor, state) { try invoke(body, [], $0) } }
       let outer = (state.list, state.executor, state.priority)
       state.list = state.startList(.dispatched)
       let list = state.list
@@ -27,6 +26,10 @@ extension Machine {
       return try invoke(body, [], state, isEffect: !isPromise).map { state, value, flow in
         var state = state
         (state.list, state.executor, state.priority) = outer
+        if name == "sync" {
+          state.join(list)
+          return (state, value, flow)
+        }
         guard isPromise else { return (state, .nothing, nil) }
         var outcome = Outcome.fulfilled(value ?? .nothing)
         if case .thrown(let error)? = flow { outcome = .rejected(error) }

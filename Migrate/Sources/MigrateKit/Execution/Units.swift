@@ -124,6 +124,13 @@ extension Machine {
   }
 
   private func path(_ state: State, _ value: Value?, _ flow: Flow?, isVoid: Bool) -> Path {
+    var state = state
+    // A call whose value would be the result is there for its effect.
+    if isVoid, case .plain(let text)? = value,
+      let index = state.events.lastIndex(where: { $0.kind == .call && $0.key == text })
+    {
+      state.events[index].isEffect = true
+    }
     let ending: Ending =
       switch flow {
       case .thrown(let error)?: .error(error.text)
