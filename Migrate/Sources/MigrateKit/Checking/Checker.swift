@@ -1,4 +1,5 @@
 import Foundation
+import SwiftSyntax
 
 /// Compares two versions of a program.
 public final class Checker {
@@ -18,8 +19,8 @@ public final class Checker {
   public func run() -> [Finding] {
     let oldGroups = Dictionary(grouping: old.declarations.functions, by: \.identity)
     let newGroups = Dictionary(grouping: new.declarations.functions, by: \.identity)
-    let oldNames = Set(old.declarations.functions.map(\.name))
-    let newNames = Set(new.declarations.functions.map(\.name))
+    let oldNames = Set(old.declarations.functions.map(\.qualifiedName))
+    let newNames = Set(new.declarations.functions.map(\.qualifiedName))
     let oldOnly = inlinable(old, except: newNames)
     let newOnly = inlinable(new, except: oldNames)
     for (identity, functions) in oldGroups.sorted(by: { $0.key < $1.key }) {
@@ -51,7 +52,7 @@ public final class Checker {
     for (name, functions) in program.declarations.byName
     where functions.count == 1 {
       guard let function = functions.first,
-        !names.contains(name) || function.isOperator,
+        !names.contains(function.qualifiedName) || function.isOperator,
         let body = program.body(of: function)
       else { continue }
       result[name] = (function, body)
@@ -103,11 +104,12 @@ public final class Checker {
       followsFallbacks: followsFallbacks)
     guard let first = old.unit(before, oldReading), let second = new.unit(after, newReading)
     else { return }
-    compare(first, second, oldReading, newReading)
+    compare(first, second, oldReading, newReading, (written.names, members.names))
   }
 
   private func compare(
-    _ first: Unit, _ second: Unit, _ oldReading: Reading, _ newReading: Reading
+    _ first: Unit, _ second: Unit, _ oldReading: Reading, _ newReading: Reading,
+    _ names: (old: Set<String>, new: Set<String>)
   ) {
     var (first, second) = (first, second)
     if first.isLinear != second.isLinear {
@@ -120,8 +122,9 @@ public final class Checker {
     let name = first.function.fullName
     findings.parameters = first.body.parameters
     findings.declaration = second.function.place
+    let isVague = (first.paths + second.paths).contains(where: \.isVague)
     let closures: (Event, Event) -> Void = { [self] before, after in
-      compareClosures(before, after, first, second, oldReading, newReading)
+      if !isVague { compareClosures(before, after, first, second, oldReading, newReading) }
     }
     func comparison() -> Comparison {
       Comparison(
@@ -144,6 +147,17 @@ public final class Checker {
         findings.add(
           .undecided, "", name,
           "`\(name)` called itself and has a loop now, or the reverse: only its effects were compared.",
+          old: before.place, new: after.place)
+      }
+    }
+    if isVague {
+      let all = differences ?? []
+      differences = all.filter { $0.0.isAbsence(names, place: after.node) }
+      if all.count != differences?.count {
+        findings.add(
+          .undecided, "", name,
+          "`\(name)` runs closures in a way that isn't followed, such as a race: only which calls it"
+            + " contains was compared.",
           old: before.place, new: after.place)
       }
     }
@@ -227,6 +241,29 @@ public final class Checker {
       findings.add(
         .neverResumed, "", function,
         "On a path through this callback, the continuation isn't resumed.", old: nil, new: place)
+    }
+  }
+}
+
+extension Comparison.Difference {
+  /// Whether a version doesn't contain the name of what the other one does in this place at all.
+  fileprivate func isAbsence(
+    _ names: (old: Set<String>, new: Set<String>), place function: Syntax
+  ) -> Bool {
+    let name =
+      detail.prefix { !"( ".contains($0) }.split(separator: ".").last.map(String.init) ?? ""
+    if Library.allCases.contains(where: { Operators.role(name, $0) != nil })
+      || ["race", "any", "retry", "when", "all", "sleep"].contains(name)
+    {
+      return false
+    }
+    switch rule {
+    case .crash: return true
+    case .effectLost, .callReplaced: return !names.new.contains(name)
+    case .effectAdded:
+      let range = function.position.utf8Offset..<function.endPosition.utf8Offset
+      return !names.old.contains(name) && range.contains(newOffset)
+    default: return false
     }
   }
 }

@@ -127,8 +127,9 @@ extension Comparison {
   }
 
   private func compareExecutors(_ before: Event, _ after: Event, _ pair: Int) {
-    // An `async` function runs where it is isolated. Where a value is computed or a local variable is
+    // A pause keeps no thread. An `async` function runs where it is isolated. Where a value is computed or a local variable is
     // set makes no difference, unless it keeps the main thread busy.
+    if after.subject == "sleep" { return }
     if after.isAwaited || (!after.isStrong || after.isLocal) && after.executor != .main { return }
     if !after.isStrong, after.baseName.first?.isUppercase == true { return }
     guard Self.differ(before.executor, after.executor) else { return }

@@ -6,6 +6,11 @@ extension Machine {
     isEffect: Bool
   ) throws -> Values {
     switch callee.kind {
+    case .name(let name)
+    where Lowering.collectionNames.contains(name) && Declarations.collections.contains(owner)
+      && state.environment[name] == nil:
+      let own = Expr(.member(Expr(.name("self"), callee.place), name), callee.place)
+      return try call(own, arguments, expression, state, isEffect: isEffect)
     case .name(let name):
       if let known = try knownFunction(name, arguments, expression, state) { return known }
       return try evaluate(callee, state).flatMap { state, value, _ in
@@ -32,6 +37,12 @@ extension Machine {
         if let known = inlined(name), known.0.type.isThenable,
           base.type.isThenable && Declarations.thenables.contains(known.0.owner)
             || value.isCollection && Declarations.collections.contains(known.0.owner)
+        {
+          return try addedOperator(known, value, arguments, expression, state)
+        }
+        if let known = inlined(name), !known.0.owner.isEmpty, known.0.owner != owner,
+          declarations.typeName(ofProperty: base.lastName ?? "") == nil,
+          declarations.fits(known.0, arguments.map { $0.label ?? "_" })
         {
           return try addedOperator(known, value, arguments, expression, state)
         }
@@ -148,8 +159,19 @@ extension Machine {
       return [(state, .plain("sleep(\(seconds))"), nil)]
     }
     let base = name.split(separator: ".").last.map(String.init) ?? name
+    if name.hasPrefix("each([{…") || library != nil && ["race", "any", "retry"].contains(name) {
+      state.isVague = true
+    }
     // The operator's own error, which a conversion writes.
     if name == "PMKError.compactMap" { return [(state, .plain(name), nil)] }
+    // What `cauterize` logs, written by hand.
+    let mark = "\"PromiseKit:cauterized-error: \\("
+    if name == "print", values.count == 1, values[0].text.hasPrefix(mark) {
+      let error = values[0].text.dropFirst(mark.count).dropLast(2)
+      return try opaque(
+        "conf.logHandler", [nil], [.plain(".cauterized(\(error))")], expression, state,
+        isEffect: true)
+    }
     if let known = combined(name, labels, values) { return [(state, known, nil)] }
     if let (name, labels) = Self.request(name, labels, values) {
       return try opaque(
@@ -271,7 +293,9 @@ extension Machine {
         arguments, state, throwsErrors: name == "withThrowingDiscardingTaskGroup")
     case "Result":
       // What the closure returns or throws.
-      guard case .closure(let body)? = arguments.last?.value.kind else { return nil }
+      guard let work = arguments.last?.value,
+        case .closure(let body)? = try evaluate(work, state).first?.1
+      else { return nil }
       return try invoke(body, [], state).map { state, value, flow in
         guard case .thrown(let error)? = flow else {
           return (state, value.map { .plain(".success(\($0.text))") }, flow)
@@ -299,6 +323,8 @@ extension Machine {
     case ("MainActor", "run"), ("MainActor", "assumeIsolated"):
       guard case .closure(let body)? = arguments.last?.value.kind else { return nil }
       return try within(.main, state) { try invoke(body, [], $0, isEffect: true) }
+    case ("Optional", "some"):
+      return try arguments.first.map { try evaluate($0.value, state) }
     case ("Task", "detached"):
       return try spawn(arguments, expression, state, isDetached: true)
     case ("Promise", "value"), ("Guarantee", "value"), ("Promise", "pending"),
@@ -341,6 +367,12 @@ extension Machine {
       return [name == "success" ? (state, part, nil) : (state, nil, .thrown(part))]
     case .plain where name == "mapError" && arguments.last?.value.isCastOfParameter == true:
       return [(state, value, nil)]
+    case .plain(let text)
+    where ["fulfill", "reject", "resolve", "resume"].contains(name)
+      && declarations.storesResolver(text.rootName, in: owner):
+      return try apply(
+        .resolverMethod(PromiseState.stored, name), nil, arguments, expression, state,
+        isEffect: true)
     default:
       if bridges.contains(name), arguments.isEmpty {
         return [(state, value, nil)]
@@ -363,6 +395,14 @@ extension Expr {
       case .text(let cast) = pieces[1]
     else { return false }
     return cast.hasPrefix(" as ")
+  }
+}
+
+extension String {
+  /// The name that a description such as `each(waiters).first` starts with.
+  fileprivate var rootName: String {
+    let text = hasPrefix("each(") ? dropFirst(5) : self[...]
+    return String(text.prefix(while: CaseName.isWord))
   }
 }
 

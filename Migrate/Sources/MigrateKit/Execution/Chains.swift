@@ -149,6 +149,14 @@ extension Machine {
       return try holds(handler, value, state).map { state, holds, flow in
         (state, holds ? outcome : .rejected(.plain("PromiseError.validationFailure")), flow)
       }
+    case (.policy, .fulfilled) where link.name == "delay" && link.library == .google:
+      guard let delay = link.arguments.last?.value else { return [(state, outcome, nil)] }
+      return try evaluate(delay, state).flatMap { state, value, _ in
+        try opaque(
+          "after", ["seconds"], [value ?? .nothing], Expr(.literal(""), link.place), state,
+          isEffect: true
+        ).map { ($0.0, outcome, nil) }
+      }
     case (.policy, .fulfilled(let value)):
       return try opaque(
         "\(value.text).\(link.name)", link.arguments.map(\.label),
@@ -187,6 +195,8 @@ extension Machine {
         arguments.first ?? .nothing
       ) { $1 == "self" ? $0 : member($0, String($1)) }
       return [(state, value, nil)]
+    case .name("+") where arguments.count == 2:
+      return [(state, sum(arguments[0], arguments[1], loops: state.loops), nil)]
     default:
       return try evaluate(handler, state).flatMap { state, function, flow -> Values in
         if let flow { return [(state, nil, flow)] }

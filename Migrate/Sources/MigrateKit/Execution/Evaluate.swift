@@ -153,7 +153,8 @@ extension Machine {
 
   /// A property; its name doesn't matter if it stores a resolver or a continuation.
   private func property(_ name: String) -> Value {
-    declarations.storesResolver(name, in: owner) ? .resolver(PromiseState.stored) : .plain(name)
+    declarations.storesResolver(name, in: owner, isAlone: true)
+      ? .resolver(PromiseState.stored) : .plain(declarations.queues[name] ?? name)
   }
 
   func member(_ base: Value, _ name: String) -> Value {
@@ -204,7 +205,9 @@ extension Machine {
     if case .await = inner.kind {
     } else {
       results = try results.flatMap { state, value, flow -> Values in
-        guard flow == nil, let value, mayThrow(inner) else { return [(state, value, flow)] }
+        guard flow == nil, let value, mayThrow(inner), !isOfClosure(inner, state) else {
+          return [(state, value, flow)]
+        }
         return try failing(value.text, value, state)
       }
     }
@@ -233,6 +236,17 @@ extension Machine {
   private static let described: Set<String> = [
     "withCheckedThrowingContinuation", "Task", "awaitPromise", "hang",
   ]
+
+  /// Whether this is a call of a closure whose body is known.
+  private func isOfClosure(_ expression: Expr, _ state: State) -> Bool {
+    if case .call(let callee, _) = expression.kind, case .name(let name) = callee.kind,
+      case .closure? = state.environment[name]
+    {
+      true
+    } else {
+      false
+    }
+  }
 
   /// Whether a call under `try` can be the one that throws.
   private func mayThrow(_ expression: Expr) -> Bool {
@@ -340,6 +354,11 @@ extension Machine {
     _ outer: Int, _ loops: [String], _ wasIn: (Bool, Bool), _ endPlace: Place?
   ) -> (State, Value?, Flow?) {
     var state = state
+    // A closure that a closure returns keeps the names that it sees.
+    if case .closure(let inner)? = value {
+      let seen = saved.compactMap { name, _ in state.environment[name].map { (name, $0) } }
+      state.captures[ObjectIdentifier(inner), default: [:]].merge(seen) { $1 }
+    }
     for (name, value) in saved { state.environment[name] = value }
     state.enter(outer)
     state.loops = loops

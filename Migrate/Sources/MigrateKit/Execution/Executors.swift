@@ -7,7 +7,7 @@ extension Machine {
   func queueMethod(
     _ base: Expr, _ name: String, _ arguments: [Expr.Argument], _ state: State
   ) throws -> Values? {
-    guard ["async", "sync"].contains(name),
+    guard ["async", "sync", "asyncAfter"].contains(name),
       case .closure(let body)? = arguments.last?.value.kind
     else { return nil }
     return try evaluate(base, state).flatMap { state, value, flow -> Values in
@@ -22,6 +22,10 @@ extension Machine {
       state.list = state.startList(.dispatched)
       let list = state.list
       state.executor = executor
+      if name == "asyncAfter" {
+        guard let pause = try pause(until: arguments[0].value, state) else { return [] }
+        state = pause
+      }
       state.priority = Self.priority(ofQueue: value?.text ?? "") ?? state.priority
       return try invoke(body, [], state, isEffect: !isPromise).map { state, value, flow in
         var state = state
@@ -35,6 +39,22 @@ extension Machine {
         if case .thrown(let error)? = flow { outcome = .rejected(error) }
         return state.withPromise(outcome, list: list)
       }
+    }
+  }
+
+  /// A state after the pause in `asyncAfter(deadline: .now() + seconds)`.
+  private func pause(until deadline: Expr, _ state: State) throws -> State? {
+    var delay = deadline
+    if case .compound(let pieces) = deadline.kind, pieces.count == 3, case .text("+") = pieces[1],
+      case .expression(let added) = pieces[2]
+    {
+      delay = added
+    }
+    return try evaluate(delay, state).first.flatMap { state, value, _ in
+      try opaque(
+        "after", ["seconds"], [value ?? .nothing], Expr(.literal(""), deadline.place), state,
+        isEffect: true
+      ).first?.0
     }
   }
 

@@ -351,14 +351,13 @@ extension Expr {
     }
   }
 
-  /// Whether this is a call of `MainActor.run`.
-  var isMainActorRun: Bool {
-    if case .call(let callee, _) = kind, case .member(let base?, "run") = callee.kind,
-      case .name("MainActor") = base.kind
-    {
-      true
-    } else {
-      false
+  /// Whether this is a call of `MainActor.run`, of a task group, or the like, which runs its closure.
+  var runsClosure: Bool {
+    guard case .call(let callee, _) = kind else { return false }
+    return switch callee.kind {
+    case .member(let base?, "run"): base.lastName == "MainActor"
+    case .name(let name): name.hasPrefix("with") && name.contains("Task")
+    default: false
     }
   }
 

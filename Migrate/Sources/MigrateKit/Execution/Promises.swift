@@ -19,8 +19,11 @@ extension Machine {
       return try combine(arguments, state)
     case "race":
       return try race(arguments, state)
-    case "any", "after", "retry", "wrap":
-      return nil
+    case "wrap":
+      guard library == .google, case .closure(let body)? = arguments.last?.value.kind else {
+        return nil
+      }
+      return try withResolver(body, arguments, library, state)
     case "hang", "awaitPromise":
       guard let first = arguments.first?.value else { return nil }
       return try evaluate(first, state).flatMap { state, value, flow in
@@ -90,8 +93,11 @@ extension Machine {
     var state = state
     let id = state.addPromise(canFail: !body.onlyFulfills)
     let parameters: [Value] =
-      library == .google
-      ? [.resolverMethod(id, "fulfill"), .resolverMethod(id, "reject")] : [.resolver(id)]
+      library != .google
+      ? [.resolver(id)]
+      : body.parameters.count == 1
+        ? [.resolverMethod(id, "resolve")]
+        : [.resolverMethod(id, "fulfill"), .resolverMethod(id, "reject")]
     let outer = (state.list, state.executor, state.priority)
     if library == .google {
       state.list = state.startList(.dispatched)
@@ -291,6 +297,7 @@ extension Machine {
     }
     let isOuter = id < state.outerPromises
     let promise = state.promises[id]
+    if promise.isContinuation, state.lists[state.list].kind == .task { state.isVague = true }
     if !isOuter, promise.outcome == nil {
       state.promises[id].outcome = outcome
       if state.list != 0 { state.promises[id].list = state.list }

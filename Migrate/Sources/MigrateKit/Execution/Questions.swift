@@ -57,12 +57,9 @@ extension Machine {
       return try evaluate(value, state).flatMap { state, value, flow -> [(State, Bool, Flow?)] in
         if let flow { return [(state, false, flow)] }
         let text = value?.text ?? ""
-        let isPlain = !pattern.hasPrefix(".")
-        return try
-          (isPlain ? decide(Self.question(text, pattern), state) : matches(text, pattern, state))
-          .map { state, holds in
-            (holds ? matched(names, text, pattern, state) : state, holds, nil)
-          }
+        return try matches(text, pattern, state).map { state, holds in
+          (holds ? matched(names, text, pattern, state) : state, holds, nil)
+        }
       }
     }
   }

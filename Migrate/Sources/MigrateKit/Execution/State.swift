@@ -44,6 +44,9 @@ struct State {
   /// The collection through whose results a loop over a group runs.
   var gathered: String?
   var endPlace: Place?
+  /// Whether the path runs closures in a way that isn't described: they race, or a task resumes the
+  /// continuation that the code waits for.
+  var isVague = false
 
   init(executor: Executor) { self.executor = executor }
 

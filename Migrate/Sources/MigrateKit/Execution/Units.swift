@@ -139,6 +139,7 @@ extension Machine {
       }
     return Path(
       decisions: state.decisions, events: state.events, ending: ending, endPlace: state.endPlace,
-      lists: state.lists, joins: state.joins, doubts: state.doubts, waits: state.waits)
+      lists: state.lists, joins: state.joins, doubts: state.doubts, waits: state.waits,
+      isVague: state.isVague)
   }
 }

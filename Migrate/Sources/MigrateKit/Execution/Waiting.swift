@@ -52,8 +52,8 @@ extension Machine {
           return (state, flow == nil ? .list(list) : nil, flow)
         }
       }
-      // A closure that ran on the main actor: what it did and threw is known.
-      if target.isMainActorRun, !state.isPending(value ?? .nothing) {
+      // A closure that the call ran: what it did and threw is known.
+      if target.runsClosure, !state.isPending(value ?? .nothing) {
         state.executor = resumed(state)
         return [(state, value, nil)]
       }

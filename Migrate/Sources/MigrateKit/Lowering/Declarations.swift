@@ -28,6 +28,8 @@ final class Declarations {
   private var getters: Set<String> = []
   /// The parts of properties that hold tuples.
   private var pairs: [String: [String: TypeGuess]] = [:]
+  /// The main and global queues that constants name.
+  private(set) var queues: [String: String] = [:]
   /// Whether the program, apart from its tests, sets the queues on which handlers run by default.
   private(set) var setsDefaultQueue = false
 
@@ -43,6 +45,7 @@ final class Declarations {
       functions += collector.functions
       getters.formUnion(collector.getters)
       pairs.merge(collector.pairs) { $1 }
+      queues.merge(collector.queues) { $1 }
       if collector.setsDefaultQueue, !file.path.contains("Test") { setsDefaultQueue = true }
       for (name, owner, type, typeName) in collector.properties {
         properties[name, default: []].append((owner, type, typeName))
@@ -269,9 +272,11 @@ final class Declarations {
   /// What a part of a stored pair is: a promise or its resolver.
   func part(_ name: String, of property: String) -> TypeGuess? { pairs[property]?[name] }
 
-  /// Whether a property holds a resolver or a continuation.
-  func storesResolver(_ name: String, in owner: String) -> Bool {
-    typeName(ofProperty: name, in: owner).map { guessType($0) == .resolver } ?? false
+  /// Whether a property holds a resolver or a continuation, or a collection of these.
+  func storesResolver(_ name: String, in owner: String, isAlone: Bool = false) -> Bool {
+    guard let type = typeName(ofProperty: name, in: owner) else { return false }
+    return guessType(type) == .resolver
+      || !isAlone && (type.contains("Resolver<") || type.contains("Continuation<"))
   }
 
   private static let mainActorRoots: Set<String> = [

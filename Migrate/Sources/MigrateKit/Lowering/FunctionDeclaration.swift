@@ -50,6 +50,9 @@ final class FunctionDeclaration {
     return owner.isEmpty ? own : owner + "." + own
   }
 
+  /// The name inside its type: `Feed.load`.
+  var qualifiedName: String { "\(owner).\(name)" }
+
   /// Whether a call of the function has no value.
   var isVoid: Bool { ["", "Void", "()"].contains(returns.filter { !$0.isWhitespace }) }
 

@@ -197,6 +197,8 @@ struct Path {
   let doubts: [String: String]
   /// The values that this path waits for, and whether that is a difference if another one doesn't.
   let waits: [String: Bool]
+  /// Whether the path runs closures in a way that isn't described.
+  let isVague: Bool
 
   /// This path with values that handlers passed on, if `other` doesn't use their results.
   func settled(by other: Path) -> Path {
