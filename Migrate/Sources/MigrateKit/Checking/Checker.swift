@@ -18,11 +18,10 @@ public final class Checker {
   /// Returns the differences in effects, sorted by place.
   public func run() -> [Finding] {
     let oldGroups = Dictionary(grouping: old.declarations.functions, by: \.identity)
-    let newGroups = Dictionary(grouping: new.declarations.functions, by: \.identity)
-    let oldNames = Set(old.declarations.functions.map(\.qualifiedName))
-    let newNames = Set(new.declarations.functions.map(\.qualifiedName))
-    let oldOnly = inlinable(old, except: newNames)
-    let newOnly = inlinable(new, except: oldNames)
+    var newGroups = Dictionary(grouping: new.declarations.functions, by: \.identity)
+    matchChangedParameters(oldGroups, &newGroups)
+    let oldOnly = inlinable(old, oldGroups.filter { newGroups[$0.key] == nil })
+    let newOnly = inlinable(new, newGroups.filter { oldGroups[$0.key] == nil })
     for (identity, functions) in oldGroups.sorted(by: { $0.key < $1.key }) {
       let candidates = newGroups[identity] ?? []
       for (index, function) in functions.enumerated() {
@@ -43,19 +42,41 @@ public final class Checker {
     }
   }
 
-  /// The functions that exist in one version only, by name, if the name is unique; and operators that
-  /// the tree adds to promises.
-  private func inlinable(
-    _ program: Program, except names: Set<String>
-  ) -> Inlined {
+  /// Gives functions whose parameters have changed the identities that they had.
+  private func matchChangedParameters(
+    _ old: [String: [FunctionDeclaration]], _ new: inout [String: [FunctionDeclaration]]
+  ) {
+    func only(
+      _ groups: [String: [FunctionDeclaration]], _ others: [String: [FunctionDeclaration]]
+    ) -> [String: FunctionDeclaration] {
+      let left = groups.filter { others[$0.key] == nil }.values.joined().filter {
+        $0.name != "init"
+      }
+      return Dictionary(grouping: left, by: \.qualifiedName)
+        .compactMapValues { $0.count == 1 ? $0[0] : nil }
+    }
+    let candidates = only(new, old)
+    for (name, function) in only(old, new) {
+      guard let match = candidates[name] else { continue }
+      new[match.identity] = nil
+      new[function.identity] = [match]
+    }
+  }
+
+  /// The functions that exist in one version only, by their type and name, and by the name alone if
+  /// it's unique; and operators that the tree adds to promises.
+  private func inlinable(_ program: Program, _ own: [String: [FunctionDeclaration]]) -> Inlined {
     var result: Inlined = [:]
-    for (name, functions) in program.declarations.byName
-    where functions.count == 1 {
-      guard let function = functions.first,
-        !names.contains(function.qualifiedName) || function.isOperator,
-        let body = program.body(of: function)
-      else { continue }
-      result[name] = (function, body)
+    for (name, functions) in program.declarations.byName {
+      for function in functions {
+        let isOnly = own[function.identity] != nil
+        guard isOnly || functions.count == 1 && function.isOperator,
+          functions.filter({ $0.owner == function.owner }).count == 1,
+          let body = program.body(of: function)
+        else { continue }
+        result[function.qualifiedName] = (function, body)
+        if functions.count == 1 { result[name] = (function, body) }
+      }
     }
     return result
   }
@@ -64,7 +85,7 @@ public final class Checker {
     _ function: FunctionDeclaration, _ oldOnly: Inlined,
     _ newOnly: Inlined
   ) {
-    let isFollowed = oldOnly[function.name] != nil
+    let isFollowed = oldOnly[function.qualifiedName] != nil
     guard function.type.isThenable || function.isAsync, !isFollowed else { return }
     findings.add(
       .functionLost, "", function.fullName,
@@ -90,7 +111,9 @@ public final class Checker {
     // A function that forwards to its `async` twin, or the reverse, has the twin's effects.
     var newOnly = newOnly
     for twin in matches where twin !== after && twin.isAsync != after.isAsync {
-      if let body = new.body(of: twin) { newOnly[twin.name] = (twin, body) }
+      if let body = new.body(of: twin) {
+        (newOnly[twin.name], newOnly[twin.qualifiedName]) = ((twin, body), (twin, body))
+      }
     }
     let written = old.writtenMembers(of: before, oldOnly)
     let members = new.writtenMembers(of: after, newOnly)
@@ -152,7 +175,7 @@ public final class Checker {
     }
     if isVague {
       let all = differences ?? []
-      differences = all.filter { $0.0.isAbsence(names, place: after.node) }
+      differences = all.filter { $0.0.isAbsence(names, at: $0.1.new, in: after) }
       if all.count != differences?.count {
         findings.add(
           .undecided, "", name,
@@ -248,7 +271,8 @@ public final class Checker {
 extension Comparison.Difference {
   /// Whether a version doesn't contain the name of what the other one does in this place at all.
   fileprivate func isAbsence(
-    _ names: (old: Set<String>, new: Set<String>), place function: Syntax
+    _ names: (old: Set<String>, new: Set<String>), at place: Place?,
+    in function: FunctionDeclaration
   ) -> Bool {
     let name =
       detail.prefix { !"( ".contains($0) }.split(separator: ".").last.map(String.init) ?? ""
@@ -261,8 +285,8 @@ extension Comparison.Difference {
     case .crash: return true
     case .effectLost, .callReplaced: return !names.new.contains(name)
     case .effectAdded:
-      let range = function.position.utf8Offset..<function.endPosition.utf8Offset
-      return !names.old.contains(name) && range.contains(newOffset)
+      let range = function.node.position.utf8Offset..<function.node.endPosition.utf8Offset
+      return !names.old.contains(name) && place?.file === function.file && range.contains(newOffset)
     default: return false
     }
   }

@@ -12,6 +12,9 @@ extension Machine {
       let own = Expr(.member(Expr(.name("self"), callee.place), name), callee.place)
       return try call(own, arguments, expression, state, isEffect: isEffect)
     case .name(let name):
+      if let own = memberOfSelf(name, callee.place, state) {
+        return try call(own, arguments, expression, state, isEffect: isEffect)
+      }
       if let known = try knownFunction(name, arguments, expression, state) { return known }
       return try evaluate(callee, state).flatMap { state, value, _ in
         try apply(value ?? .nothing, nil, arguments, expression, state, isEffect: isEffect)
@@ -106,8 +109,8 @@ extension Machine {
   /// The method that a call such as `writer.write` calls, if it exists on this side only.
   private func method(_ text: String) -> (FunctionDeclaration, Body)? {
     guard let dot = text.lastIndex(of: "."),
-      let known = inlined(String(text[text.index(after: dot)...])),
-      let type = declarations.typeName(ofProperty: String(text[..<dot])), type == known.0.owner
+      let type = declarations.typeName(ofProperty: String(text[..<dot])),
+      let known = inlined(String(text[text.index(after: dot)...]), in: type), type == known.0.owner
     else { return nil }
     return known
   }
@@ -130,7 +133,8 @@ extension Machine {
     defer { entered.remove(identity) }
     // The function sees none of its caller's names.
     state.homes[ObjectIdentifier(body)] = state.addScope(
-      state.environment["self"].map { ["self": $0] } ?? [:])
+      state.environment["self"].map { ["self": $0, Self.ownerOfSelf: .plain(function.owner)] }
+        ?? [:])
     return try invoke(body, values, state, isEffect: isEffect).map { state, value, flow in
       var state = state
       if function.isAsync {
@@ -140,6 +144,17 @@ extension Machine {
       }
       return (state, value, flow)
     }
+  }
+
+  /// The name under which a scope has the type of its `self`, if that is another object.
+  private static let ownerOfSelf = "type of self"
+
+  /// A name as a member of the object whose method is being followed; nil for other names.
+  func memberOfSelf(_ name: String, _ place: Place, _ state: State) -> Expr? {
+    guard state.environment[name] == nil, let owner = state.environment[Self.ownerOfSelf]?.text,
+      declarations.declares(name, in: owner)
+    else { return nil }
+    return Expr(.member(Expr(.name("self"), place), name), place)
   }
 
   private func resumedPool(_ state: State) -> Executor {

@@ -3,6 +3,9 @@ extension Machine {
   func evaluate(_ expression: Expr, _ state: State, isEffect: Bool = false) throws -> Values {
     switch expression.kind {
     case .name(let name):
+      if let own = memberOfSelf(name, expression.place, state) {
+        return try evaluate(own, state, isEffect: isEffect)
+      }
       if state.environment[name] == nil, declarations.isGetter(name, in: owner) {
         return try apply(.plain(name), nil, [], expression, state, isEffect: isEffect)
       }
@@ -256,7 +259,7 @@ extension Machine {
       if case .member(_, let name) = callee.kind, Self.pure.contains(name) { return false }
       guard let name = callee.lastName, callee.isOwn else { return true }
       // What a function throws that is followed is described.
-      if reading.inlined[name] != nil { return false }
+      if followed(name) != nil { return false }
       if Self.described.contains(name) { return false }
       let known = declarations.byName[name]?.filter {
         declarations.fits($0, arguments.map { $0.label ?? "_" })

@@ -40,11 +40,16 @@ final class Machine {
   }
 
   /// The function that a call is replaced by; nil if there is none, or if it's being followed.
-  func inlined(_ name: String) -> (FunctionDeclaration, Body)? {
-    guard depth < 8, let known = reading.inlined[name],
+  func inlined(_ name: String, in owner: String? = nil) -> (FunctionDeclaration, Body)? {
+    guard depth < 8, let known = followed(name, in: owner),
       !entered.contains(ObjectIdentifier(known.0))
     else { return nil }
     return known
+  }
+
+  /// The function that exists on this side only and has a name, in a type or alone.
+  func followed(_ name: String, in owner: String? = nil) -> (FunctionDeclaration, Body)? {
+    reading.inlined["\(owner ?? self.owner).\(name)"] ?? reading.inlined[name]
   }
 
   // MARK: Statements
@@ -347,16 +352,6 @@ extension Expr {
     switch kind {
     case .call(let callee, _): callee.hasOptionalReceiver
     case .member(let base?, _): base.isOptional || base.hasOptionalReceiver
-    default: false
-    }
-  }
-
-  /// Whether this is a call of `MainActor.run`, of a task group, or the like, which runs its closure.
-  var runsClosure: Bool {
-    guard case .call(let callee, _) = kind else { return false }
-    return switch callee.kind {
-    case .member(let base?, "run"): base.lastName == "MainActor"
-    case .name(let name): name.hasPrefix("with") && name.contains("Task")
     default: false
     }
   }

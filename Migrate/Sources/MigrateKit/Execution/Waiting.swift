@@ -31,11 +31,11 @@ extension Machine {
       var state = state
       state.isInAwait = wasInAwait
       if let flow { return [(state, nil, flow)] }
-      if case .plain(let text)? = value, case .call(let callee, _) = target.kind {
+      if case .plain(let text)? = value, case .call = target.kind {
         if let index = state.openCall(text) {
           state.events[index].needsNoWait = false
-        } else if let name = callee.lastName, reading.inlined[name] != nil {
-          // A function that was followed has waited for all that it waits for.
+        } else if !state.events.contains(where: { $0.key == text }) {
+          // A call that was followed has waited for all that it waits for.
           state.executor = resumed(state)
           return [(state, value, nil)]
         }
@@ -51,11 +51,6 @@ extension Machine {
           list.elements = values ?? []
           return (state, flow == nil ? .list(list) : nil, flow)
         }
-      }
-      // A closure that the call ran: what it did and threw is known.
-      if target.runsClosure, !state.isPending(value ?? .nothing) {
-        state.executor = resumed(state)
-        return [(state, value, nil)]
       }
       if case .plain(let text)? = value, target.type.isThenable || inner.isValueOfTask {
         state.waits[text] = !state.events.contains { $0.kind == .call && $0.key == text }

@@ -252,6 +252,12 @@ final class Declarations {
     return types.count == 1 ? types.first ?? .unknown : .unknown
   }
 
+  /// Whether a type has a function or property with a name.
+  func declares(_ name: String, in owner: String) -> Bool {
+    byName[name]?.contains { $0.owner == owner } ?? false
+      || properties[name]?.contains { $0.owner == owner } ?? false
+  }
+
   /// Whether a name or member is a property whose getter does what a function would do.
   func isGetter(_ name: String, in owner: String?) -> Bool {
     guard getters.contains(name), let all = properties[name] else { return false }
