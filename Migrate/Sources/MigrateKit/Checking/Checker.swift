@@ -121,9 +121,11 @@ public final class Checker {
     let followsFallbacks = max(written.fallbacks, members.fallbacks) <= 5
     let oldReading = Reading(
       inlined: oldOnly, impliedTypes: written.impliedTypes(from: members),
+      ownTypes: Set(old.declarations.types.keys).subtracting(new.declarations.types.keys),
       followsFallbacks: followsFallbacks)
     let newReading = Reading(
       inlined: newOnly, impliedTypes: members.impliedTypes(from: written),
+      ownTypes: Set(new.declarations.types.keys).subtracting(old.declarations.types.keys),
       followsFallbacks: followsFallbacks)
     guard let first = old.unit(before, oldReading), let second = new.unit(after, newReading)
     else { return }
@@ -219,6 +221,7 @@ public final class Checker {
       guard var oldPaths = old.paths(of: one, in: first, oldReading),
         var newPaths = new.paths(of: two, in: second, newReading)
       else { continue }
+      if (oldPaths + newPaths).contains(where: \.isVague) { continue }
       let (oldIsPromise, newIsPromise) =
         (oldBody.returnsPromise(oldPaths), newBody.returnsPromise(newPaths))
       if oldIsPromise != newIsPromise {

@@ -7,8 +7,8 @@ extension Machine {
   ) throws -> Values {
     switch callee.kind {
     case .name(let name)
-    where Lowering.collectionNames.contains(name) && Declarations.collections.contains(owner)
-      && state.environment[name] == nil:
+    where (Lowering.collectionNames.contains(name) || Self.pure.contains(name))
+      && isCollection(state) && state.environment[name] == nil:
       let own = Expr(.member(Expr(.name("self"), callee.place), name), callee.place)
       return try call(own, arguments, expression, state, isEffect: isEffect)
     case .name(let name):
@@ -43,8 +43,9 @@ extension Machine {
         {
           return try addedOperator(known, value, arguments, expression, state)
         }
-        if let known = inlined(name), !known.0.owner.isEmpty, known.0.owner != owner,
-          declarations.typeName(ofProperty: base.lastName ?? "") == nil,
+        let type = declarations.typeName(ofProperty: base.lastName ?? "")
+        if let known = inlined(name, in: type), !known.0.owner.isEmpty, known.0.owner != owner,
+          type == nil || type == known.0.owner,
           declarations.fits(known.0, arguments.map { $0.label ?? "_" })
         {
           return try addedOperator(known, value, arguments, expression, state)
@@ -157,6 +158,11 @@ extension Machine {
     return Expr(.member(Expr(.name("self"), place), name), place)
   }
 
+  /// Whether `self` is a collection that the tree extends.
+  private func isCollection(_ state: State) -> Bool {
+    Declarations.collections.contains(state.environment[Self.ownerOfSelf]?.text ?? owner)
+  }
+
   private func resumedPool(_ state: State) -> Executor {
     declarations.settings.isNonsendingByDefault ? state.executor : .pool
   }
@@ -177,6 +183,7 @@ extension Machine {
     if name.hasPrefix("each([{…") || library != nil && ["race", "any", "retry"].contains(name) {
       state.isVague = true
     }
+    if name == "Optional.some", values.count == 1 { return [(state, values[0], nil)] }
     // The operator's own error, which a conversion writes.
     if name == "PMKError.compactMap" { return [(state, .plain(name), nil)] }
     // What `cauterize` logs, written by hand.
@@ -338,8 +345,6 @@ extension Machine {
     case ("MainActor", "run"), ("MainActor", "assumeIsolated"):
       guard case .closure(let body)? = arguments.last?.value.kind else { return nil }
       return try within(.main, state) { try invoke(body, [], $0, isEffect: true) }
-    case ("Optional", "some"):
-      return try arguments.first.map { try evaluate($0.value, state) }
     case ("Task", "detached"):
       return try spawn(arguments, expression, state, isDetached: true)
     case ("Promise", "value"), ("Guarantee", "value"), ("Promise", "pending"),

@@ -52,6 +52,13 @@ final class Machine {
     reading.inlined["\(owner ?? self.owner).\(name)"] ?? reading.inlined[name]
   }
 
+  /// Whether a text is that of a new object, or a part of one, whose type only this side has.
+  func isOwnObject(_ text: String) -> Bool {
+    let name = text.prefix(while: CaseName.isWord)
+    return reading.ownTypes.contains(String(name))
+      && ["(", "<"].contains(text[name.endIndex...].first)
+  }
+
   // MARK: Statements
 
   func run(_ steps: ArraySlice<Step>, _ state: State) throws -> Results {

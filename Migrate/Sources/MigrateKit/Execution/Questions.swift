@@ -5,7 +5,15 @@ extension Machine {
   func decide(_ question: String, _ state: State) throws -> [(State, Bool)] {
     if let known = state.decisions[question] { return [(state, known)] }
     if question.hasPrefix("true ~") || question == "true" { return [(state, true)] }
-    if question == "false" { return [(state, false)] }
+    if question == "false" || question == "nil != nil" { return [(state, false)] }
+    if question.hasSuffix(" == nil") {
+      return try decide(question.dropLast(7) + " != nil", state).map { ($0, !$1) }
+    }
+    if question.hasPrefix("error of "), question.hasSuffix(" != nil"),
+      state.decisions["fails: " + question.dropFirst(9).dropLast(7)] == true
+    {
+      return [(state, true)]
+    }
     if let known = CaseName.answer(question) { return [(state, known)] }
     if ["PMKError.cancelled", "CancellationError()"].contains(where: {
       question == "\($0).isCancelled"
@@ -21,6 +29,13 @@ extension Machine {
       })
     {
       return [(state, false)]
+    }
+    if isOwnObject(question), let dot = question.lastIndex(of: "."),
+      let initial = declarations.typeName(ofProperty: String(question[dot...].dropFirst())),
+      ["true", "false"].contains(initial)
+    {
+      // A flag of a new object has its initial value.
+      return [(state, initial == "true")]
     }
     if isLinear { return [(state, true)] }
     stateCount += 1

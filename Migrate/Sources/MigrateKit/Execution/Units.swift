@@ -23,6 +23,8 @@ struct Reading {
   var inlined: Inlined = [:]
   /// The types of members that this version writes without them, and the other one with them.
   var impliedTypes: [String: String] = [:]
+  /// The types that exist in this version only.
+  var ownTypes: Set<String> = []
   /// Whether both sides of each `??` are followed, and not only what it describes.
   var followsFallbacks = false
 }
@@ -137,8 +139,10 @@ extension Machine {
       case .crashed?: .crash
       default: .value(isVoid || state.isEnd(value) ? "()" : value?.text ?? "()")
       }
+    // What happens inside an object that the path has created, of a type that only this version has.
+    let events = state.events.filter { !isOwnObject($0.subject) || $0.isAwaited }
     return Path(
-      decisions: state.decisions, events: state.events, ending: ending, endPlace: state.endPlace,
+      decisions: state.decisions, events: events, ending: ending, endPlace: state.endPlace,
       lists: state.lists, joins: state.joins, doubts: state.doubts, waits: state.waits,
       isVague: state.isVague)
   }

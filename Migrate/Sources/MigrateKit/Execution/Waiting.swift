@@ -21,6 +21,7 @@ extension Machine {
       if !isAsync, target.containsAwait { return try evaluate(target, state, isEffect: isEffect) }
     case .compound(let pieces):
       return try compound(pieces.map { covered($0, state, onlyDeclared: false) }, state)
+    case .tuple: target = covered(inner, state, onlyDeclared: false)
     default: break
     }
     if case .chain(let link) = inner.kind, link.role == .toAsync { target = link.base }
@@ -87,6 +88,12 @@ extension Machine {
       result = Expr(
         .member(covered(base, state, onlyDeclared: onlyDeclared), name), expression.place,
         expression.type)
+    case .tuple(let parts):
+      let all = parts.map {
+        Expr.Argument(
+          label: $0.label, value: covered($0.value, state, onlyDeclared: onlyDeclared))
+      }
+      result = Expr(.tuple(all), expression.place, expression.type)
     case .attempt(let kind, let inner):
       result = Expr(
         .attempt(kind, covered(inner, state, onlyDeclared: onlyDeclared)), expression.place,

@@ -282,7 +282,8 @@ final class Declarations {
   func storesResolver(_ name: String, in owner: String, isAlone: Bool = false) -> Bool {
     guard let type = typeName(ofProperty: name, in: owner) else { return false }
     return guessType(type) == .resolver
-      || !isAlone && (type.contains("Resolver<") || type.contains("Continuation<"))
+      || !isAlone
+        && ["Resolver<", "Continuation<", "Promise<"].contains(where: type.contains)
   }
 
   private static let mainActorRoots: Set<String> = [
