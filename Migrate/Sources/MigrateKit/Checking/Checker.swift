@@ -165,25 +165,18 @@ public final class Checker {
       differences = comparison().run()
     }
     let (before, after) = (first.function, second.function)
-    if before.callsItself != after.callsItself, before.hasLoop || after.hasLoop {
-      let all = differences ?? []
-      differences = all.filter { Self.isEffect($0.0, of: before) }
-      if all.count != differences?.count {
-        findings.add(
-          .undecided, "", name,
-          "`\(name)` called itself and has a loop now, or the reverse: only its effects were compared.",
-          old: before.place, new: after.place)
-      }
-    }
-    if isVague {
-      let all = differences ?? []
+    let becameLoop = before.callsItself != after.callsItself && (before.hasLoop || after.hasLoop)
+    if isVague || becameLoop, let all = differences {
       differences = all.filter { $0.0.isAbsence(names, at: $0.1.new, in: after) }
       if all.count != differences?.count {
+        let cause =
+          isVague
+          ? "runs closures in a way that isn't followed, such as a race"
+          : "called itself and has a loop now, or the reverse"
         findings.add(
           .undecided, "", name,
-          "`\(name)` runs closures in a way that isn't followed, such as a race: only which calls it"
-            + " contains was compared.",
-          old: before.place, new: after.place)
+          "`\(name)` \(cause): only which calls it contains was compared.", old: before.place,
+          new: after.place)
       }
     }
     if first.isLinear, !(differences ?? []).isEmpty {
@@ -193,15 +186,6 @@ public final class Checker {
         old: first.function.place, new: second.function.place)
     }
     findings.add(differences ?? [], name, first.function.place, second.function.place)
-  }
-
-  /// Whether a difference is about an effect as such, and not about how often it happens.
-  private static func isEffect(
-    _ difference: Comparison.Difference, of function: FunctionDeclaration
-  ) -> Bool {
-    [.effectLost, .effectAdded, .callReplaced, .executorChanged, .crash].contains(difference.rule)
-      && !difference.detail.contains(function.name + "(")
-      && !difference.detail.contains("` for each element of ")
   }
 
   private func compareClosures(
@@ -279,7 +263,8 @@ extension Comparison.Difference {
   ) -> Bool {
     let name =
       detail.prefix { !"( ".contains($0) }.split(separator: ".").last.map(String.init) ?? ""
-    if Library.allCases.contains(where: { Operators.role(name, $0) != nil })
+    if name == function.name
+      || Library.allCases.contains(where: { Operators.role(name, $0) != nil })
       || ["race", "any", "retry", "when", "all", "sleep"].contains(name)
     {
       return false

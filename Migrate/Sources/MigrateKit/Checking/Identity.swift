@@ -30,8 +30,7 @@ extension FunctionDeclaration {
 
   /// Whether this is an operator that the tree adds to promises or their results.
   var isOperator: Bool {
-    type.isThenable
-      && (Declarations.thenables.contains(owner) || Declarations.collections.contains(owner))
+    type.isThenable && Declarations.thenables.contains(owner)
       || name.hasSuffix(".get") && owner.hasSuffix("Result")
   }
 

@@ -7,7 +7,7 @@ extension Machine {
   ) throws -> Values {
     switch callee.kind {
     case .name(let name)
-    where (Lowering.collectionNames.contains(name) || Self.pure.contains(name))
+    where (Lowering.collectionNames.contains(name) || Self.pure.contains(name)) && name != "zip"
       && isCollection(state) && state.environment[name] == nil:
       let own = Expr(.member(Expr(.name("self"), callee.place), name), callee.place)
       return try call(own, arguments, expression, state, isEffect: isEffect)
@@ -95,15 +95,8 @@ extension Machine {
   ) throws -> Values {
     try all(arguments.map(\.value)[...], state, []).flatMap { state, values, flow -> Values in
       if let flow { return [(state, nil, flow)] }
-      var state = state
-      let outer = state.environment["self"]
-      state.environment["self"] = promise
-      return try enter(known.0, known.1, values ?? [], expression, state, isEffect: false).map {
-        state, value, flow in
-        var state = state
-        state.environment["self"] = outer
-        return (state, value, flow)
-      }
+      return try enter(
+        known.0, known.1, values ?? [], expression, state, isEffect: false, receiver: promise)
     }
   }
 
@@ -119,7 +112,7 @@ extension Machine {
   /// Enters a function that exists on this side only: an extracted one, or one that was replaced.
   func enter(
     _ function: FunctionDeclaration, _ body: Body, _ values: [Value], _ expression: Expr,
-    _ state: State, isEffect: Bool
+    _ state: State, isEffect: Bool, receiver: Value? = nil
   ) throws -> Values {
     var state = state
     let before = state.executor
@@ -133,9 +126,11 @@ extension Machine {
     entered.insert(identity)
     defer { entered.remove(identity) }
     // The function sees none of its caller's names.
-    state.homes[ObjectIdentifier(body)] = state.addScope(
-      state.environment["self"].map { ["self": $0, Self.ownerOfSelf: .plain(function.owner)] }
-        ?? [:])
+    var names = state.environment.filter { $0.key == "self" || $0.key == Self.ownerOfSelf }
+    if let receiver {
+      names = ["self": receiver, Self.ownerOfSelf: .plain(function.owner)]
+    }
+    state.homes[ObjectIdentifier(body)] = state.addScope(names)
     return try invoke(body, values, state, isEffect: isEffect).map { state, value, flow in
       var state = state
       if function.isAsync {

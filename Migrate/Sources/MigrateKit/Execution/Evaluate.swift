@@ -162,6 +162,7 @@ extension Machine {
 
   func member(_ base: Value, _ name: String) -> Value {
     switch base {
+    case .plain("self") where Declarations.collections.contains(owner): .plain("self.\(name)")
     case .plain("self"), .plain("Self"): property(name)
     case .resolver(let id): .resolverMethod(id, name)
     case .tuple(let values):
