@@ -198,7 +198,8 @@ extension Machine {
       return try forEach(name, body, state)
     }
     let parts = zip(labels, values).map { label, value in
-      guard let label, label != Declarations.trailing, !value.isFunction else { return value.text }
+      if value.isFunction { return Value.functionText }
+      guard let label, label != Declarations.trailing else { return value.text }
       return "\(label): \(value.text)"
     }
     var text = shortened(name + "(" + parts.joined(separator: ", ") + ")")
@@ -424,7 +425,7 @@ extension String {
 extension Value {
   var isFunction: Bool {
     switch self {
-    case .closure, .resolverMethod: true
+    case .closure, .resolver, .resolverMethod: true
     default: false
     }
   }

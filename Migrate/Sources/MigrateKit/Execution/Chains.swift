@@ -323,19 +323,30 @@ extension Machine {
     ) { $0 }
   }
 
+  /// `promise.reduce(collection) { partial, element in … }`, one element after the other.
+  private func reduce(_ link: Link, _ first: Value, _ state: State) throws -> Handled {
+    guard let collection = link.arguments.first(where: { $0.label == nil })?.value else {
+      return [(state, .fulfilled(first), nil)]
+    }
+    return try evaluate(collection, state).flatMap { state, value, _ -> Handled in
+      let elements = Elements(value ?? .nothing)
+      var state = state
+      state.loops.append(elements.source)
+      return try adopt(try call(link, [first, elements.element], state)) { _, _ in nil }
+    }
+  }
+
   private func eachPromise(_ link: Link, _ value: Value, _ state: State) throws -> Handled {
+    if link.library == .google { return try reduce(link, value, state) }
     if value.isEmptyList { return [(state, .fulfilled(value), nil)] }
     var state = state
     var elements = Elements(value)
     state.loops.append(elements.source)
-    let arguments: [Value] =
-      link.library == .google ? [.plain("partial"), .plain("each")] : [elements.element]
-    return try adopt(try call(link, arguments, state)) { _, _ in nil }.map { state, outcome, flow in
+    return try adopt(try call(link, [elements.element], state)) { _, _ in nil }.map {
+      state, outcome, flow in
       var state = state
-      if link.library != .google {
-        for index in state.events.indices where state.events[index].loops == state.loops {
-          state.events[index].isParallel = true
-        }
+      for index in state.events.indices where state.events[index].loops == state.loops {
+        state.events[index].isParallel = true
       }
       guard case .fulfilled(let element) = outcome else { return (state, outcome, flow) }
       elements.element = element

@@ -359,10 +359,7 @@ extension Machine {
   ) -> (State, Value?, Flow?) {
     var state = state
     // A closure that a closure returns keeps the names that it sees.
-    if case .closure(let inner)? = value {
-      let seen = saved.compactMap { name, _ in state.environment[name].map { (name, $0) } }
-      state.captures[ObjectIdentifier(inner), default: [:]].merge(seen) { $1 }
-    }
+    if case .closure(let inner)? = value { state.keep(saved.map(\.0), for: inner) }
     for (name, value) in saved { state.environment[name] = value }
     state.enter(outer)
     state.loops = loops

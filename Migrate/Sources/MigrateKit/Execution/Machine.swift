@@ -15,6 +15,8 @@ final class Machine {
   var entered: Set<ObjectIdentifier> = []
   let declarations: Declarations
   let owner: String
+  /// Whether the function that is executed, or its promise, has no value.
+  let returnsNothing: Bool
   /// Where the code continues after it has waited.
   let home: Executor
   let library: Library?
@@ -28,14 +30,15 @@ final class Machine {
   var stateCount = 0
 
   init(
-    reading: Reading, declarations: Declarations, owner: String, home: Executor,
-    library: Library?, isLinear: Bool
+    reading: Reading, declarations: Declarations, function: FunctionDeclaration, home: Executor,
+    isLinear: Bool
   ) {
     self.reading = reading
     self.declarations = declarations
-    self.owner = owner
+    owner = function.owner
+    returnsNothing = function.returnsNothing
     self.home = home
-    self.library = library
+    library = declarations.library(of: function.file)
     self.isLinear = isLinear
   }
 
@@ -56,7 +59,7 @@ final class Machine {
   func isOwnObject(_ text: String) -> Bool {
     let name = text.prefix(while: CaseName.isWord)
     return reading.ownTypes.contains(String(name))
-      && ["(", "<"].contains(text[name.endIndex...].first)
+      && ["(", "<", nil].contains(text[name.endIndex...].first)
   }
 
   // MARK: Statements
@@ -97,6 +100,7 @@ final class Machine {
     let saved = declared.map { ($0, state.environment[$0]) }
     return try run(steps[...], state).map { state, flow in
       var state = state
+      if case .returned(.closure(let inner)) = flow { state.keep(declared, for: inner) }
       for (name, value) in saved { state.environment[name] = value }
       return (state, flow)
     }

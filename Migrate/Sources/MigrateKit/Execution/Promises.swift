@@ -6,7 +6,7 @@ extension Machine {
   ) throws -> Values? {
     switch name {
     case "Promise", "Guarantee":
-      return try create(arguments, library, state)
+      return try create(arguments, library, state, canFail: name == "Promise")
     case "firstly", "attempt":
       guard case .closure(let body)? = arguments.last?.value.kind else { return nil }
       return try invoke(body, [], state).map { state, value, flow in
@@ -46,7 +46,7 @@ extension Machine {
   }
 
   private func create(
-    _ arguments: [Expr.Argument], _ library: Library, _ state: State
+    _ arguments: [Expr.Argument], _ library: Library, _ state: State, canFail: Bool = true
   ) throws -> Values? {
     guard let last = arguments.last else {
       // Google's is pending; PromiseKit's is fulfilled with `Void`.
@@ -73,7 +73,7 @@ extension Machine {
       }
     }
     if usesResolver(body, library) {
-      return try withResolver(body, arguments, library, state)
+      return try withResolver(body, arguments, library, state, canFail: canFail)
     }
     return try work(body, arguments, library, state)
   }
@@ -88,10 +88,11 @@ extension Machine {
 
   /// `Promise { resolver in … }`: the closure runs inside the call; Google's, on its queue.
   private func withResolver(
-    _ body: Body, _ arguments: [Expr.Argument], _ library: Library, _ state: State
+    _ body: Body, _ arguments: [Expr.Argument], _ library: Library, _ state: State,
+    canFail: Bool = true
   ) throws -> Values {
     var state = state
-    let id = state.addPromise(canFail: !body.onlyFulfills)
+    let id = state.addPromise(canFail: canFail && !body.onlyFulfills)
     let parameters: [Value] =
       library != .google
       ? [.resolver(id)]
@@ -234,7 +235,9 @@ extension Machine {
           }
         }
       }
-      if first.text.lowercased().contains("err") {
+      if first.text.lowercased().contains("err")
+        || returnsNothing && first.text.hasPrefix("argument ")
+      {
         return try decide("\(first.text) != nil", state).flatMap { state, fails in
           settle(id, fails ? .rejected(first) : .fulfilled(.nothing), place, state)
         }

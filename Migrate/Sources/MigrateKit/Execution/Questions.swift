@@ -250,6 +250,10 @@ enum CaseName {
   /// The answer to a question about an error that is written as a case, such as
   /// `ChatError.offline ~ .offline`; nil if it depends on more than the names.
   static func answer(_ question: String) -> Bool? {
+    let parts = question.components(separatedBy: " is ")
+    if parts.count == 2, ofError(parts[0][...]) != nil, parts[0].hasPrefix(parts[1] + ".") {
+      return true
+    }
     guard let (subject, name) = split(question) else { return nil }
     if let known = ofResult(subject) { return known.name == name }
     guard let written = ofError(subject) else { return nil }

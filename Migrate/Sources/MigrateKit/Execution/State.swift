@@ -69,6 +69,13 @@ struct State {
     return scopes.count - 1
   }
 
+  /// Keeps the values of names for a closure that outlives them.
+  mutating func keep(_ names: [String], for closure: Body) {
+    for name in names {
+      captures[ObjectIdentifier(closure), default: [:]][name] = environment[name]
+    }
+  }
+
   /// The state with which a closure starts that this path has passed on.
   func forCallback(_ executor: Executor) -> State {
     var state = State(executor: executor)

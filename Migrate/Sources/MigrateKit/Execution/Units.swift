@@ -60,8 +60,8 @@ final class Program {
     guard let body = body(of: function) else { return nil }
     let start = startExecutor(of: function, declarations)
     let machine = Machine(
-      reading: reading, declarations: declarations, owner: function.owner, home: start,
-      library: declarations.library(of: function.file), isLinear: isLinear)
+      reading: reading, declarations: declarations, function: function, home: start,
+      isLinear: isLinear)
     do {
       let state = State(executor: start)
       let paths = try machine.paths(
@@ -93,9 +93,8 @@ final class Program {
     }
     for isLinear in [unit.isLinear, true] {
       let machine = Machine(
-        reading: reading, declarations: declarations, owner: unit.function.owner,
-        home: callback.home, library: declarations.library(of: unit.function.file),
-        isLinear: isLinear)
+        reading: reading, declarations: declarations, function: unit.function,
+        home: callback.home, isLinear: isLinear)
       let arguments = body.parameters.indices.map { Value.plain("argument \($0)") }
       if let paths = try? machine.paths(
         of: body, arguments: arguments, state, isPromise: settles, isVoid: false)

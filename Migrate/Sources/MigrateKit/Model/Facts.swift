@@ -101,7 +101,7 @@ indirect enum Value {
     case .promise: "promise"
     case .resolver: "resolver"
     case .resolverMethod(_, let name): "resolver.\(name)"
-    case .closure: "{…}"
+    case .closure: Self.functionText
     case .tuple(let values): "(" + values.map(\.text).joined(separator: ", ") + ")"
     case .list(let list): list.text
     case .group: "group"
@@ -116,6 +116,9 @@ indirect enum Value {
   }
 
   static var nothing: Value { .plain("()") }
+
+  /// The text of a closure, or of a resolver in place of one.
+  static let functionText = "{…}"
 
   var isResolver: Bool { if case .resolver = self { true } else { false } }
 
