@@ -198,17 +198,18 @@ extension Machine {
       return try forEach(name, body, state)
     }
     let parts = zip(labels, values).map { label, value in
-      if value.isFunction { return Value.functionText }
-      guard let label, label != Declarations.trailing else { return value.text }
+      guard let label, label != Declarations.trailing, !value.isFunction else {
+        return value.argumentText
+      }
       return "\(label): \(value.text)"
     }
     var text = shortened(name + "(" + parts.joined(separator: ", ") + ")")
     if state.events.contains(where: { $0.key == text && $0.isAwaited }) { text += "′" }
     let type = expression.type
     record(
-      .call, key: text, subject: name, values: values.map(\.text).joined(separator: ", "),
+      .call, key: text, subject: name, values: values.map(\.argumentText).joined(separator: ", "),
       isUnlabelled: isUnlabelled, at: expression.place, isEffect: isEffect,
-      isPromise: type.isThenable, closures: callbacks(values, state), in: &state)
+      isPromise: type.isThenable, closures: callbacks(values, state, of: base), in: &state)
     state.events[state.events.count - 1].isOptional = expression.hasOptionalReceiver
     if case .call(let callee, let arguments) = expression.kind {
       state.events[state.events.count - 1].needsNoWait =
@@ -429,6 +430,9 @@ extension Value {
     default: false
     }
   }
+
+  /// The text in the arguments of a call, where a resolver is a function like others.
+  var argumentText: String { isFunction ? Self.functionText : text }
 
   var isNothing: Bool {
     if case .plain("()") = self { true } else { false }

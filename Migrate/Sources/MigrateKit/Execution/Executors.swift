@@ -50,12 +50,14 @@ extension Machine {
     {
       delay = added
     }
-    return try evaluate(delay, state).first.flatMap { state, value, _ in
-      try opaque(
-        "after", ["seconds"], [value ?? .nothing], Expr(.literal(""), deadline.place), state,
-        isEffect: true
-      ).first?.0
-    }
+    guard let (state, value, _) = try evaluate(delay, state).first else { return nil }
+    var result = try opaque(
+      "after", ["seconds"], [value ?? .nothing], Expr(.literal(""), deadline.place), state,
+      isEffect: true
+    ).first?.0
+    // What waits for the block waits for the pause.
+    if let last = result?.events.indices.last { result?.events[last].needsNoWait = true }
+    return result
   }
 
   /// The executor that an expression for a queue names.

@@ -15,8 +15,6 @@ final class Machine {
   var entered: Set<ObjectIdentifier> = []
   let declarations: Declarations
   let owner: String
-  /// Whether the function that is executed, or its promise, has no value.
-  let returnsNothing: Bool
   /// Where the code continues after it has waited.
   let home: Executor
   let library: Library?
@@ -36,7 +34,6 @@ final class Machine {
     self.reading = reading
     self.declarations = declarations
     owner = function.owner
-    returnsNothing = function.returnsNothing
     self.home = home
     library = declarations.library(of: function.file)
     self.isLinear = isLinear
@@ -343,14 +340,15 @@ final class Machine {
         closures: closures, priority: state.priority))
   }
 
-  func callbacks(_ values: [Value], _ state: State) -> [Callback] {
+  func callbacks(_ values: [Value], _ state: State, of callee: String = "") -> [Callback] {
     values.compactMap { value in
       switch value {
       case .closure(let body):
         Callback(
-          body: body, state: state, home: body.isMainActor ? .main : .callback)
+          body: body, state: state, home: body.isMainActor ? .main : .callback,
+          errors: declarations.errors(ofCallbackOf: callee))
       case .resolverMethod:
-        Callback(body: nil, state: nil, home: .callback)
+        Callback(body: nil, state: nil, home: .callback, errors: [])
       default: nil
       }
     }

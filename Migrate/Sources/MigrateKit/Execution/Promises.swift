@@ -235,9 +235,7 @@ extension Machine {
           }
         }
       }
-      if first.text.lowercased().contains("err")
-        || returnsNothing && first.text.hasPrefix("argument ")
-      {
+      if first.text.lowercased().contains("err") {
         return try decide("\(first.text) != nil", state).flatMap { state, fails in
           settle(id, fails ? .rejected(first) : .fulfilled(.nothing), place, state)
         }

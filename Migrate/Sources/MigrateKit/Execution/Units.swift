@@ -95,7 +95,9 @@ final class Program {
       let machine = Machine(
         reading: reading, declarations: declarations, function: unit.function,
         home: callback.home, isLinear: isLinear)
-      let arguments = body.parameters.indices.map { Value.plain("argument \($0)") }
+      let arguments = body.parameters.indices.map {
+        Value.plain(callback.errors.contains($0) ? "error argument \($0)" : "argument \($0)")
+      }
       if let paths = try? machine.paths(
         of: body, arguments: arguments, state, isPromise: settles, isVoid: false)
       {

@@ -245,6 +245,20 @@ final class Declarations {
     }
   }
 
+  /// The positions of the optional errors among the parameters of the closure that the functions with
+  /// a name take.
+  func errors(ofCallbackOf name: String) -> Set<Int> {
+    let types = byName[name]?.flatMap(\.parameters).map(\.type).filter { $0.contains("->") } ?? []
+    let lists = Set(
+      types.map { type in
+        type.drop { $0 != "(" }.dropFirst().prefix { $0 != ")" }.split(separator: ",").map {
+          $0.trimmingCharacters(in: .whitespaces).hasSuffix("Error?")
+        }
+      })
+    guard lists.count == 1, let only = lists.first else { return [] }
+    return Set(only.indices.filter { only[$0] })
+  }
+
   func propertyType(_ name: String, in owner: String?) -> TypeGuess {
     guard let all = properties[name] else { return .unknown }
     let own = all.filter { $0.owner == owner }

@@ -79,6 +79,8 @@ struct Callback {
   /// The state of the path that passes the closure.
   let state: State?
   let home: Executor
+  /// The positions of the parameters that are optional errors.
+  let errors: Set<Int>
 }
 
 /// The value of an expression, as far as it is known.
