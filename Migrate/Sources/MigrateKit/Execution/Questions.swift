@@ -128,6 +128,7 @@ extension Machine {
   func isPresent(_ value: Value, _ state: State) throws -> [(State, Bool)] {
     switch value {
     case .plain("self"): return [(state, true)]
+    case .resolver(PromiseState.stored): return try decide("resolver != nil", state)
     case .plain("nil"): return [(state, false)]
     case .plain(let text)
     where state.openCall(text).map { state.events[$0].isPromise } ?? false:
