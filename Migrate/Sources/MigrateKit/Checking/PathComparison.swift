@@ -12,7 +12,7 @@ extension Comparison {
       // A program that crashes does nothing more.
       if crashes || second.ending == .crash && first.ending != .crash { continue }
       if second.skips(event) { continue }
-      causes.append((event.key, nil))
+      causes.insert(Cause(old: event.key, new: nil))
       let isRepeated = alignment.same.contains { first.events[$0.old].key == event.key }
       note(
         .effectLost, event.key + (isRepeated ? " as often as before" : ""), event.place,
@@ -25,13 +25,13 @@ extension Comparison {
         continue
       }
       if first.skips(event) { continue }
-      causes.append((nil, event.key))
+      causes.insert(Cause(old: nil, new: event.key))
       let isRepeated = alignment.same.contains { second.events[$0.new].key == event.key }
       note(isRepeated ? .effectRepeated : .effectAdded, event.key, nil, event.place, pair)
     }
     for match in alignment.changed {
       let (before, after) = (first.events[match.old], second.events[match.new])
-      causes.append((before.key, after.key))
+      causes.insert(Cause(old: before.key, new: after.key))
       note(
         .argumentChanged, "\(before.key)` became `\(after.key)", before.place, after.place,
         pair)
@@ -39,7 +39,7 @@ extension Comparison {
     }
     for match in alignment.replaced {
       let (before, after) = (first.events[match.old], second.events[match.new])
-      causes.append((before.key, after.key))
+      causes.insert(Cause(old: before.key, new: after.key))
       if before.closures.isEmpty != after.closures.isEmpty { losesCallback = true }
       note(
         .callReplaced, "\(before.key)` became `\(after.key)", before.place, after.place,
@@ -72,7 +72,7 @@ extension Comparison {
     let isUnawaited =
       before.isAwaited && !after.isAwaited && before.isKnownToBeAwaited && !after.needsNoWait
     if isUnawaited || wasWaitedFor && isLeft {
-      causes.append((before.key, after.key))
+      causes.insert(Cause(old: before.key, new: after.key))
       note(.waitLost, after.summary, before.place, after.place, pair)
     }
     guard after.isStrong else { return }
