@@ -5,6 +5,9 @@ import SwiftSyntax
 public final class Checker {
   private let old: Program
   private let new: Program
+  /// The types that exist in one version only.
+  private let oldTypes: Set<String>
+  private let newTypes: Set<String>
   private var findings = FindingCollector()
   /// The closures that are being compared, or have been.
   private var compared: Set<String> = []
@@ -13,6 +16,9 @@ public final class Checker {
   public init(old: SourceTree, new: SourceTree) {
     self.old = Program(old)
     self.new = Program(new)
+    let types = (Set(self.old.declarations.types.keys), Set(self.new.declarations.types.keys))
+    oldTypes = types.0.subtracting(types.1)
+    newTypes = types.1.subtracting(types.0)
   }
 
   /// Returns the differences in effects, sorted by place.
@@ -121,11 +127,11 @@ public final class Checker {
     let followsFallbacks = max(written.fallbacks, members.fallbacks) <= 5
     let oldReading = Reading(
       inlined: oldOnly, impliedTypes: written.impliedTypes(from: members),
-      ownTypes: Set(old.declarations.types.keys).subtracting(new.declarations.types.keys),
+      ownTypes: oldTypes,
       followsFallbacks: followsFallbacks)
     let newReading = Reading(
       inlined: newOnly, impliedTypes: members.impliedTypes(from: written),
-      ownTypes: Set(new.declarations.types.keys).subtracting(old.declarations.types.keys),
+      ownTypes: newTypes,
       followsFallbacks: followsFallbacks)
     guard let first = old.unit(before, oldReading), let second = new.unit(after, newReading)
     else { return }

@@ -26,6 +26,7 @@ final class Declarations {
   /// The library that the tree uses, if it uses only one.
   private let library: Library?
   private var getters: Set<String> = []
+  private var callbackErrors: [String: Set<Int>] = [:]
   /// The parts of properties that hold tuples.
   private var pairs: [String: [String: TypeGuess]] = [:]
   /// The main and global queues that constants name.
@@ -248,6 +249,13 @@ final class Declarations {
   /// The positions of the optional errors among the parameters of the closure that the functions with
   /// a name take.
   func errors(ofCallbackOf name: String) -> Set<Int> {
+    if let known = callbackErrors[name] { return known }
+    let found = findErrors(ofCallbackOf: name)
+    callbackErrors[name] = found
+    return found
+  }
+
+  private func findErrors(ofCallbackOf name: String) -> Set<Int> {
     let types = byName[name]?.flatMap(\.parameters).map(\.type).filter { $0.contains("->") } ?? []
     let lists = Set(
       types.map { type in
