@@ -76,6 +76,14 @@ import Testing
     #expect(all.files.count == 4)
   }
 
+  @Test func tree_whenFolderIsSymbolicLink_hasFilesOfItsTarget() throws {
+    let folder = try screen()
+    let link = try Folder([:])
+    try FileManager.default.createSymbolicLink(at: link.url, withDestinationURL: folder.url)
+    #expect(try SourceTree(path: link.path("")).files.map(\.path) == ["Screen.swift"])
+    #expect(try SourceTree(path: link.url.path).files.map(\.path) == ["Screen.swift"])
+  }
+
   @Test func rewrite_whenPathIsFile_readsProgramAroundIt() throws {
     let folder = try Folder([
       "App.xcodeproj/project.pbxproj": "",

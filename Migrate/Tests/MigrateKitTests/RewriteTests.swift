@@ -186,6 +186,11 @@ private func rewritten(_ text: String, addsTwins: Bool = false) throws -> String
     #expect(error?.description.contains(reason) == true)
   }
 
+  @Test func rewrite_whenAttributeHasSpace_convertsFile() throws {
+    let tree = tree("@available (macOS 13, *) struct Old {}\n" + Self.screen)
+    #expect(try TreeRewrite(tree).convertedChains > 0)
+  }
+
   @Test func rewrite_whenHandlerDeterminesTypeOfPromise_writesIt() throws {
     let before = """
       import PromiseKit

@@ -5,29 +5,29 @@ import SwiftSyntax
 public final class Checker {
   private let old: Program
   private let new: Program
-  private var findings: [Finding] = []
+  /// The types that exist in one version only.
+  private let oldTypes: Set<String>
+  private let newTypes: Set<String>
+  private var findings = FindingCollector()
   /// The closures that are being compared, or have been.
   private var compared: Set<String> = []
-  /// The names of the parameters of the function that is being compared.
-  private var parameters: [String] = []
-  private var declaration: Place?
-  /// The number of functions that differ in their text, and were compared.
-  public private(set) var comparedFunctions = 0
 
   /// Creates a checker for two versions of a tree.
   public init(old: SourceTree, new: SourceTree) {
     self.old = Program(old)
     self.new = Program(new)
+    let types = (Set(self.old.declarations.types.keys), Set(self.new.declarations.types.keys))
+    oldTypes = types.0.subtracting(types.1)
+    newTypes = types.1.subtracting(types.0)
   }
 
   /// Returns the differences in effects, sorted by place.
   public func run() -> [Finding] {
     let oldGroups = Dictionary(grouping: old.declarations.functions, by: \.identity)
-    let newGroups = Dictionary(grouping: new.declarations.functions, by: \.identity)
-    let oldNames = Set(old.declarations.functions.map(\.name))
-    let newNames = Set(new.declarations.functions.map(\.name))
-    let oldOnly = inlinable(old, except: newNames)
-    let newOnly = inlinable(new, except: oldNames)
+    var newGroups = Dictionary(grouping: new.declarations.functions, by: \.identity)
+    matchChangedParameters(oldGroups, &newGroups)
+    let oldOnly = inlinable(old, oldGroups.filter { newGroups[$0.key] == nil })
+    let newOnly = inlinable(new, newGroups.filter { oldGroups[$0.key] == nil })
     for (identity, functions) in oldGroups.sorted(by: { $0.key < $1.key }) {
       let candidates = newGroups[identity] ?? []
       for (index, function) in functions.enumerated() {
@@ -42,25 +42,47 @@ public final class Checker {
         }
       }
     }
-    return findings.sorted {
+    return findings.all.sorted {
       ($0.new?.file.path ?? $0.old?.file.path ?? "", $0.new?.offset ?? $0.old?.offset ?? 0)
         < ($1.new?.file.path ?? $1.old?.file.path ?? "", $1.new?.offset ?? $1.old?.offset ?? 0)
     }
   }
 
-  /// The functions that exist in one version only, by name, if the name is unique; and operators that
-  /// the tree adds to promises.
-  private func inlinable(
-    _ program: Program, except names: Set<String>
-  ) -> Inlined {
+  /// Gives functions whose parameters have changed the identities that they had.
+  private func matchChangedParameters(
+    _ old: [String: [FunctionDeclaration]], _ new: inout [String: [FunctionDeclaration]]
+  ) {
+    func only(
+      _ groups: [String: [FunctionDeclaration]], _ others: [String: [FunctionDeclaration]]
+    ) -> [String: FunctionDeclaration] {
+      let left = groups.filter { others[$0.key] == nil }.values.joined().filter {
+        $0.name != "init"
+      }
+      return Dictionary(grouping: left, by: \.qualifiedName)
+        .compactMapValues { $0.count == 1 ? $0[0] : nil }
+    }
+    let candidates = only(new, old)
+    for (name, function) in only(old, new) {
+      guard let match = candidates[name] else { continue }
+      new[match.identity] = nil
+      new[function.identity] = [match]
+    }
+  }
+
+  /// The functions that exist in one version only, by their type and name, and by the name alone if
+  /// it's unique; and operators that the tree adds to promises.
+  private func inlinable(_ program: Program, _ own: [String: [FunctionDeclaration]]) -> Inlined {
     var result: Inlined = [:]
-    for (name, functions) in program.declarations.byName
-    where functions.count == 1 {
-      guard let function = functions.first,
-        !names.contains(name) || function.isOperator,
-        let body = program.body(of: function)
-      else { continue }
-      result[name] = (function, body)
+    for (name, functions) in program.declarations.byName {
+      for function in functions {
+        let isOnly = own[function.identity] != nil
+        guard isOnly || functions.count == 1 && function.isOperator,
+          functions.filter({ $0.owner == function.owner }).count == 1,
+          let body = program.body(of: function)
+        else { continue }
+        result[function.qualifiedName] = (function, body)
+        if functions.count == 1 { result[name] = (function, body) }
+      }
     }
     return result
   }
@@ -69,9 +91,9 @@ public final class Checker {
     _ function: FunctionDeclaration, _ oldOnly: Inlined,
     _ newOnly: Inlined
   ) {
-    let isFollowed = oldOnly[function.name] != nil
+    let isFollowed = oldOnly[function.qualifiedName] != nil
     guard function.type.isThenable || function.isAsync, !isFollowed else { return }
-    report(
+    findings.add(
       .functionLost, "", function.fullName,
       "`\(function.fullName)` has no counterpart: it was removed, renamed, or moved to another type.",
       old: function.place, new: nil)
@@ -92,11 +114,12 @@ public final class Checker {
     {
       return
     }
-    comparedFunctions += 1
     // A function that forwards to its `async` twin, or the reverse, has the twin's effects.
     var newOnly = newOnly
     for twin in matches where twin !== after && twin.isAsync != after.isAsync {
-      if let body = new.body(of: twin) { newOnly[twin.name] = (twin, body) }
+      if let body = new.body(of: twin) {
+        (newOnly[twin.name], newOnly[twin.qualifiedName]) = ((twin, body), (twin, body))
+      }
     }
     let written = old.writtenMembers(of: before, oldOnly)
     let members = new.writtenMembers(of: after, newOnly)
@@ -104,17 +127,20 @@ public final class Checker {
     let followsFallbacks = max(written.fallbacks, members.fallbacks) <= 5
     let oldReading = Reading(
       inlined: oldOnly, impliedTypes: written.impliedTypes(from: members),
+      ownTypes: oldTypes,
       followsFallbacks: followsFallbacks)
     let newReading = Reading(
       inlined: newOnly, impliedTypes: members.impliedTypes(from: written),
+      ownTypes: newTypes,
       followsFallbacks: followsFallbacks)
     guard let first = old.unit(before, oldReading), let second = new.unit(after, newReading)
     else { return }
-    compare(first, second, oldReading, newReading)
+    compare(first, second, oldReading, newReading, (written.names, members.names))
   }
 
   private func compare(
-    _ first: Unit, _ second: Unit, _ oldReading: Reading, _ newReading: Reading
+    _ first: Unit, _ second: Unit, _ oldReading: Reading, _ newReading: Reading,
+    _ names: (old: Set<String>, new: Set<String>)
   ) {
     var (first, second) = (first, second)
     if first.isLinear != second.isLinear {
@@ -125,10 +151,11 @@ public final class Checker {
       }
     }
     let name = first.function.fullName
-    parameters = first.body.parameters
-    declaration = second.function.place
+    findings.parameters = first.body.parameters
+    findings.declaration = second.function.place
+    let isVague = (first.paths + second.paths).contains(where: \.isVague)
     let closures: (Event, Event) -> Void = { [self] before, after in
-      compareClosures(before, after, first, second, oldReading, newReading)
+      if !isVague { compareClosures(before, after, first, second, oldReading, newReading) }
     }
     func comparison() -> Comparison {
       Comparison(
@@ -144,32 +171,27 @@ public final class Checker {
       differences = comparison().run()
     }
     let (before, after) = (first.function, second.function)
-    if before.callsItself != after.callsItself, before.hasLoop || after.hasLoop {
-      let all = differences ?? []
-      differences = all.filter { Self.isEffect($0.0, of: before) }
+    let becameLoop = before.callsItself != after.callsItself && (before.hasLoop || after.hasLoop)
+    if isVague || becameLoop, let all = differences {
+      differences = all.filter { $0.0.isAbsence(names, at: $0.1.new, in: after) }
       if all.count != differences?.count {
-        report(
+        let cause =
+          isVague
+          ? "runs closures in a way that isn't followed, such as a race"
+          : "called itself and has a loop now, or the reverse"
+        findings.add(
           .undecided, "", name,
-          "`\(name)` called itself and has a loop now, or the reverse: only its effects were compared.",
-          old: before.place, new: after.place)
+          "`\(name)` \(cause): only which calls it contains was compared.", old: before.place,
+          new: after.place)
       }
     }
     if first.isLinear, !(differences ?? []).isEmpty {
-      report(
+      findings.add(
         .undecided, "", name,
         "`\(name)` has too many paths: its effects were compared without their conditions.",
         old: first.function.place, new: second.function.place)
     }
-    report(differences ?? [], name, first.function.place, second.function.place)
-  }
-
-  /// Whether a difference is about an effect as such, and not about how often it happens.
-  private static func isEffect(
-    _ difference: Comparison.Difference, of function: FunctionDeclaration
-  ) -> Bool {
-    [.effectLost, .effectAdded, .callReplaced, .executorChanged, .crash].contains(difference.rule)
-      && !difference.detail.contains(function.name + "(")
-      && !difference.detail.contains("` for each element of ")
+    findings.add(differences ?? [], name, first.function.place, second.function.place)
   }
 
   private func compareClosures(
@@ -189,6 +211,7 @@ public final class Checker {
       guard var oldPaths = old.paths(of: one, in: first, oldReading),
         var newPaths = new.paths(of: two, in: second, newReading)
       else { continue }
+      if (oldPaths + newPaths).contains(where: \.isVague) { continue }
       let (oldIsPromise, newIsPromise) =
         (oldBody.returnsPromise(oldPaths), newBody.returnsPromise(newPaths))
       if oldIsPromise != newIsPromise {
@@ -211,7 +234,7 @@ public final class Checker {
         compareClosures: { [self] in
           compareClosures($0, $1, first, second, oldReading, newReading)
         })
-      report(comparison.run() ?? [], first.function.fullName, oldBody.place, newBody.place)
+      findings.add(comparison.run() ?? [], first.function.fullName, oldBody.place, newBody.place)
     }
   }
 
@@ -224,155 +247,42 @@ public final class Checker {
     }
     guard counts.contains(where: { !$0.isEmpty }) else { return }
     if let twice = counts.first(where: { $0.count > 1 }) {
-      report(
+      findings.add(
         .resumedTwice, twice[1].key, function,
         "The continuation is resumed a second time on a path that has resumed it before.",
         old: nil, new: twice[1].place)
     }
     let oldMisses = old.contains { path in !path.events.contains { $0.kind == .settle } }
     if counts.contains(where: \.isEmpty), !oldMisses {
-      report(
+      findings.add(
         .neverResumed, "", function,
         "On a path through this callback, the continuation isn't resumed.", old: nil, new: place)
     }
   }
-
-  // MARK: Reports
-
-  private func report(
-    _ differences: [(Comparison.Difference, Comparison.Occurrence, condition: String)],
-    _ function: String, _ old: Place, _ new: Place
-  ) {
-    var grouped: [String: [(Comparison.Difference, Comparison.Occurrence, condition: String)]] = [:]
-    var order: [String] = []
-    for item in differences {
-      // Many effects of one function that share a cause are one finding.
-      var key: String
-      switch item.0.rule {
-      case .executorChanged: key = item.0.rule.rawValue + item.0.detail.prefix { $0 != "|" }
-      case .startsLater, .callerWaits: key = item.0.rule.rawValue
-      default: key = "\(item.0)"
-      }
-      if item.0.isCancelled { key = "cancellation" }
-      if grouped[key] == nil { order.append(key) }
-      grouped[key, default: []].append(item)
-    }
-    for key in order {
-      guard let items = grouped[key], let item = items.first else { continue }
-      let rule: Rule = key == "cancellation" ? .cancellation : item.0.rule
-      let when = item.condition.isEmpty ? "" : ", when \(item.condition)"
-      let details = items.map {
-        readable(named($0.0.detail, parameters).components(separatedBy: "|").last ?? "")
-      }
-      let list = details.prefix(3).map { "`\($0)`" }.joined(separator: ", ")
-      let more = details.count > 3 ? " and \(details.count - 3) more" : ""
-      let detail = named(item.0.detail, parameters).components(separatedBy: "` became `").map(
-        readable
-      )
-      .joined(separator: "` became `")
-      let message: String =
-        switch rule {
-        case .effectLost: "`\(detail)` no longer happens\(when)."
-        case .effectRepeated: "`\(detail)` happens again\(when)."
-        case .effectAdded: "`\(detail)` is new\(when)."
-        case .callReplaced: "`\(detail)`\(when)."
-        case .argumentChanged: "`\(detail)`\(when)."
-        case .executorChanged: "\(list)\(more) \(detail.prefix { $0 != "|" })."
-        case .priorityChanged: "`\(detail)`\(when)."
-        case .errorSwallowed: "`\(detail)` is no longer thrown\(when)."
-        case .errorAdded: "The function now throws `\(detail)`\(when)."
-        case .errorChanged: "The error `\(detail)`\(when)."
-        case .resultChanged: "The result `\(detail)`\(when)."
-        case .orderChanged: "`\(detail)` changed their order\(when)."
-        case .becameSequential: "`\(detail)` ran at the same time and now run one after the other."
-        case .becameParallel: "`\(detail)` ran one after the other and now run at the same time."
-        case .waitLost: "The code no longer waits for `\(detail)`\(when)."
-        case .startsLater: "\(list)\(more) started inside the call and now starts in a task."
-        case .callerWaits: "\(list)\(more) ran after the call returned and now runs inside it."
-        case .cancellation: "The handling of a cancellation changed: \(list)\(more)."
-        case .crash: "The program now crashes\(when)."
-        default: detail
-        }
-      let severity: Severity? = items.allSatisfy(\.0.isMinor) ? .note : nil
-      report(
-        rule, item.0.detail, function, message, old: item.1.old ?? old, new: item.1.new ?? new,
-        severity: severity)
-    }
-  }
-
-  private func report(
-    _ rule: Rule, _ detail: String, _ function: String, _ message: String, old: Place?, new: Place?,
-    severity: Severity? = nil
-  ) {
-    let message = named(message, self.parameters)
-    let fingerprint = shortened("\(rule.rawValue)|\(function)|\(detail)")
-    guard
-      !findings.contains(where: { $0.fingerprint == fingerprint && $0.new?.offset == new?.offset })
-    else { return }
-    findings.append(
-      Finding(
-        rule: rule, severity: severity ?? rule.severity, function: function, message: message,
-        old: old, new: new, declaration: new == nil ? nil : declaration, fingerprint: fingerprint))
-  }
 }
 
-/// A message with the names of parameters in place of their numbers.
-func named(_ message: String, _ parameters: [String]) -> String {
-  var message = message
-  for (index, name) in parameters.enumerated().reversed() {
-    message = message.replacingOccurrences(of: "parameter \(index)", with: name)
-  }
-  return message
-}
-
-extension FunctionDeclaration {
-  fileprivate var callsItself: Bool {
-    // Functions inside, too.
-    let names = tokens.filter {
-      $0.previousToken(viewMode: .sourceAccurate)?.tokenKind == .keyword(.func)
-    }.map(\.text)
-    return tokens.contains { token in
-      guard token.text == name || names.contains(token.text),
-        token.previousToken(viewMode: .sourceAccurate)?.tokenKind != .keyword(.func),
-        token.nextToken(viewMode: .sourceAccurate)?.text == "("
-      else {
-        return false
-      }
-      let dot = token.previousToken(viewMode: .sourceAccurate)
-      let base = dot?.previousToken(viewMode: .sourceAccurate)
-      return dot?.text != "." || base?.text == "self"
+extension Comparison.Difference {
+  /// Whether a version doesn't contain the name of what the other one does in this place at all.
+  fileprivate func isAbsence(
+    _ names: (old: Set<String>, new: Set<String>), at place: Place?,
+    in function: FunctionDeclaration
+  ) -> Bool {
+    let name =
+      detail.prefix { !"( ".contains($0) }.split(separator: ".").last.map(String.init) ?? ""
+    if name == function.name
+      || Library.allCases.contains(where: { Operators.role(name, $0) != nil })
+      || ["race", "any", "retry", "when", "all", "sleep"].contains(name)
+    {
+      return false
     }
-  }
-
-  fileprivate var hasLoop: Bool {
-    tokens.contains { ["while", "repeat", "for"].contains($0.text) }
-  }
-
-  private var tokens: [TokenSyntax] {
-    statements.map { Array($0.tokens(viewMode: .sourceAccurate)) } ?? []
-  }
-
-  /// Whether this is an operator that the tree adds to promises or their results.
-  fileprivate var isOperator: Bool {
-    type.isThenable
-      && (Declarations.thenables.contains(owner) || Declarations.collections.contains(owner))
-      || name.hasSuffix(".get") && owner.hasSuffix("Result")
-  }
-
-  /// What the versions of a function have in common, whether or not its name says that it is
-  /// `async`.
-  var identity: String {
-    var base = name
-    for suffix in ["_async", "Async"] where base.hasSuffix(suffix) && base.count > suffix.count {
-      base.removeLast(suffix.count)
+    switch rule {
+    case .crash: return true
+    case .effectLost, .callReplaced: return !names.new.contains(name)
+    case .effectAdded:
+      let range = function.node.position.utf8Offset..<function.node.endPosition.utf8Offset
+      return !names.old.contains(name) && place?.file === function.file && range.contains(newOffset)
+    default: return false
     }
-    let types = parameters.map(\.type).filter { !$0.contains("PMKNamespacer") }
-      .map(\.withoutPromises)
-    let own = labels.enumerated().filter {
-      !($0.offset < parameters.count && parameters[$0.offset].type.contains("PMKNamespacer"))
-    }
-    return "\(owner).\(base)(\(own.map { $0.element + ":" }.joined()))"
-      + types.joined(separator: ",").filter { !$0.isWhitespace }
   }
 }
 
@@ -394,16 +304,5 @@ extension [Path] {
       if case .value = path.ending { path.ending = .value("()") }
       return path
     }
-  }
-}
-
-extension String {
-  /// A type in which closures return values in place of promises, with or without `async`.
-  fileprivate var withoutPromises: String {
-    guard contains("->") else { return self }
-    return replacingOccurrences(
-      of: "\\b(async|throws|rethrows)\\b|@[A-Za-z]+", with: "", options: .regularExpression
-    ).replacingOccurrences(
-      of: "(Promise|Guarantee)<(.*)>", with: "$2", options: .regularExpression)
   }
 }

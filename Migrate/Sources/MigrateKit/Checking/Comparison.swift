@@ -41,6 +41,12 @@ final class Comparison {
     var pairs: [Int] = []
   }
 
+  /// What differs: an event of either version, or both.
+  struct Cause: Hashable {
+    var old: String?
+    var new: String?
+  }
+
   let old: [Path]
   let new: [Path]
   /// Compares closures that both versions pass to the same call.
@@ -49,7 +55,7 @@ final class Comparison {
   private var found: [Difference: Occurrence] = [:]
   private(set) var pairs: [(old: Int, new: Int)] = []
   /// The events that differ: what follows from them isn't reported again.
-  var causes: [(old: String?, new: String?)] = []
+  var causes: Set<Cause> = []
   /// Whether a call that gets a callback was replaced by one that doesn't, or the reverse.
   var losesCallback = false
 

@@ -6,16 +6,17 @@ extension Comparison {
   func condition(_ difference: Difference, _ occurrence: Occurrence) -> String {
     let with = Set(occurrence.pairs)
     guard with.count < pairs.count, let sample = occurrence.pairs.first else { return "" }
-    func decisions(_ pair: Int) -> [String: Bool] {
-      old[pairs[pair].old].decisions.merging(new[pairs[pair].new].decisions) { first, _ in first }
+    func answer(_ pair: Int, _ question: String) -> Bool? {
+      old[pairs[pair].old].decisions[question] ?? new[pairs[pair].new].decisions[question]
     }
-    var common = decisions(sample)
+    var common = old[pairs[sample].old].decisions
+      .merging(new[pairs[sample].new].decisions) { first, _ in first }
     for pair in occurrence.pairs.dropFirst() {
-      let other = decisions(pair)
-      common = common.filter { other[$0.key] == $0.value }
+      common = common.filter { answer(pair, $0.key) == $0.value }
     }
-    let telling = common.filter { question, answer in
-      pairs.indices.contains { !with.contains($0) && decisions($0)[question] == !answer }
+    let others = pairs.indices.filter { !with.contains($0) }
+    let telling = common.filter { question, holds in
+      others.contains { answer($0, question) == !holds }
     }
     return describe(telling)
   }

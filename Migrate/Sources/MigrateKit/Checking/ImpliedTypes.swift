@@ -50,7 +50,9 @@ extension Program {
       let collector = MemberCollector(viewMode: .sourceAccurate)
       collector.walk(statements)
       result += collector.members
-      open += collector.members.names.compactMap { inlined[$0]?.0 }
+      open += collector.members.names.compactMap { name in
+        (inlined["\(next.owner).\(name)"] ?? inlined[name])?.0
+      }
     }
     return result
   }

@@ -12,7 +12,7 @@ extension Comparison {
       // A program that crashes does nothing more.
       if crashes || second.ending == .crash && first.ending != .crash { continue }
       if second.skips(event) { continue }
-      causes.append((event.key, nil))
+      causes.insert(Cause(old: event.key, new: nil))
       let isRepeated = alignment.same.contains { first.events[$0.old].key == event.key }
       note(
         .effectLost, event.key + (isRepeated ? " as often as before" : ""), event.place,
@@ -25,13 +25,13 @@ extension Comparison {
         continue
       }
       if first.skips(event) { continue }
-      causes.append((nil, event.key))
+      causes.insert(Cause(old: nil, new: event.key))
       let isRepeated = alignment.same.contains { second.events[$0.new].key == event.key }
       note(isRepeated ? .effectRepeated : .effectAdded, event.key, nil, event.place, pair)
     }
     for match in alignment.changed {
       let (before, after) = (first.events[match.old], second.events[match.new])
-      causes.append((before.key, after.key))
+      causes.insert(Cause(old: before.key, new: after.key))
       note(
         .argumentChanged, "\(before.key)` became `\(after.key)", before.place, after.place,
         pair)
@@ -39,7 +39,7 @@ extension Comparison {
     }
     for match in alignment.replaced {
       let (before, after) = (first.events[match.old], second.events[match.new])
-      causes.append((before.key, after.key))
+      causes.insert(Cause(old: before.key, new: after.key))
       if before.closures.isEmpty != after.closures.isEmpty { losesCallback = true }
       note(
         .callReplaced, "\(before.key)` became `\(after.key)", before.place, after.place,
@@ -68,11 +68,11 @@ extension Comparison {
     let goesOn = if case .value = second.ending { true } else { false }
     guard before.isStrong, after.isStrong || goesOn else { return }
     let wasWaitedFor = before.isAwaited || before.origin != 0
-    let isLeft = wasWaitedFor && first.waits(for: before) && !second.waits(for: after)
-    if before.kind == .call, before.isKnownToBeAwaited, !after.needsNoWait,
-      before.isAwaited && !after.isAwaited || isLeft
-    {
-      causes.append((before.key, after.key))
+    let isLeft = first.waits(for: before) && !second.waits(for: after)
+    let isUnawaited =
+      before.isAwaited && !after.isAwaited && before.isKnownToBeAwaited && !after.needsNoWait
+    if isUnawaited || wasWaitedFor && isLeft {
+      causes.insert(Cause(old: before.key, new: after.key))
       note(.waitLost, after.summary, before.place, after.place, pair)
     }
     guard after.isStrong else { return }
@@ -84,8 +84,10 @@ extension Comparison {
         before.place, after.place, pair)
     }
     let startedInside = first.lists[before.origin].kind == .own
-    let isTask = second.lists[after.origin].kind == .task
-    if startedInside, isTask { note(.startsLater, after.summary, before.place, after.place, pair) }
+    let origin = second.lists[after.origin].kind
+    if startedInside, origin == .task || origin == .dispatched && isLeft {
+      note(.startsLater, after.summary, before.place, after.place, pair)
+    }
     if first.lists[before.list].kind != .own, second.lists[after.list].kind == .own, isFireAndForget
     {
       note(.callerWaits, after.summary, before.place, after.place, pair)
@@ -125,8 +127,9 @@ extension Comparison {
   }
 
   private func compareExecutors(_ before: Event, _ after: Event, _ pair: Int) {
-    // An `async` function runs where it is isolated. Where a value is computed or a local variable is
+    // A pause keeps no thread. An `async` function runs where it is isolated. Where a value is computed or a local variable is
     // set makes no difference, unless it keeps the main thread busy.
+    if after.subject == "sleep" { return }
     if after.isAwaited || (!after.isStrong || after.isLocal) && after.executor != .main { return }
     if !after.isStrong, after.baseName.first?.isUppercase == true { return }
     guard Self.differ(before.executor, after.executor) else { return }

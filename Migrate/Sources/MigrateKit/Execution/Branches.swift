@@ -55,8 +55,8 @@ extension Machine {
           results.append((state, single))
           continue
         }
-        for (state, answer) in try matches(text, single, state) {
-          if answer == (single != "nil") {
+        for (state, holds) in try matches(text, single, state) {
+          if holds {
             results.append((state, single))
           } else {
             next.append(state)
@@ -74,7 +74,10 @@ extension Machine {
       case let inner = pattern[pattern.index(after: open)...].dropLast(),
       let first = inner.first, first.isNumber || "\"-.".contains(first),
       !inner.contains(where: { ",:(".contains($0) })
-    else { return try decide(Self.question(text, pattern, state, self), state) }
+    else {
+      return try decide(Self.question(text, pattern, state, self), state)
+        .map { ($0, $1 == (pattern != "nil")) }
+    }
     let outer = String(pattern[..<open])
     return try decide(Self.question(text, outer), state).flatMap { state, holds in
       guard holds else { return [(state, false)] }
@@ -173,29 +176,18 @@ extension Machine {
   ) throws -> Results {
     guard let handler = handlers.first else { return [(state, .thrown(error))] }
     let rest = handlers.dropFirst()
-    var choices = [(state, true)]
-    if let pattern = handler.pattern {
-      choices = try decide(errorTest(error, pattern), state)
-    }
-    return try choices.flatMap { first, holds -> Results in
-      guard holds else { return try handle(error, rest, first) }
+    return try match(error.text, handler.pattern ?? "_", isLast: false, state).flatMap {
+      first, pattern -> Results in
+      guard let pattern else { return try handle(error, rest, first) }
       var state = first
       state.environment[handler.name] = error
-      if let pattern = handler.pattern, pattern.hasPrefix(".") || pattern.hasPrefix("is ") {
-        state = matched(handler.names, error.text, pattern, state)
-      }
+      if handler.pattern != nil { state = matched(handler.names, error.text, pattern, state) }
       guard let filter = handler.filter else { return try block(handler.steps, state) }
       return try test([.test(filter)][...], state).flatMap { next, holds, flow -> Results in
         if let flow { return [(next, flow)] }
         return try holds ? block(handler.steps, next) : handle(error, rest, next)
       }
     }
-  }
-
-  /// The name of the question whether an error matches a pattern.
-  private func errorTest(_ error: Value, _ pattern: String) -> String {
-    pattern.contains("CancellationError")
-      ? "\(error.text).isCancelled" : Self.question(error.text, pattern)
   }
 
   /// The name of the question whether a value matches a pattern.
@@ -225,6 +217,9 @@ extension Machine {
   static func question(_ text: String, _ pattern: String) -> String {
     let text = pattern.hasPrefix(".") ? withoutCast(text) : text
     if pattern == "nil" || pattern == "?" { return "\(text) != nil" }
+    if pattern.hasPrefix("is "), pattern.hasSuffix("CancellationError") {
+      return "\(text).isCancelled"
+    }
     return pattern.hasPrefix("is ") ? "\(text) \(pattern)" : "\(text) ~ \(pattern)"
   }
 

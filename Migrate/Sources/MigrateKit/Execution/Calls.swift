@@ -6,7 +6,15 @@ extension Machine {
     isEffect: Bool
   ) throws -> Values {
     switch callee.kind {
+    case .name(let name)
+    where (Lowering.collectionNames.contains(name) || Self.pure.contains(name)) && name != "zip"
+      && isCollection(state) && state.environment[name] == nil:
+      let own = Expr(.member(Expr(.name("self"), callee.place), name), callee.place)
+      return try call(own, arguments, expression, state, isEffect: isEffect)
     case .name(let name):
+      if let own = memberOfSelf(name, callee.place, state) {
+        return try call(own, arguments, expression, state, isEffect: isEffect)
+      }
       if let known = try knownFunction(name, arguments, expression, state) { return known }
       return try evaluate(callee, state).flatMap { state, value, _ in
         try apply(value ?? .nothing, nil, arguments, expression, state, isEffect: isEffect)
@@ -32,6 +40,13 @@ extension Machine {
         if let known = inlined(name), known.0.type.isThenable,
           base.type.isThenable && Declarations.thenables.contains(known.0.owner)
             || value.isCollection && Declarations.collections.contains(known.0.owner)
+        {
+          return try addedOperator(known, value, arguments, expression, state)
+        }
+        let type = declarations.typeName(ofProperty: base.lastName ?? "")
+        if let known = inlined(name, in: type), !known.0.owner.isEmpty, known.0.owner != owner,
+          type == nil || type == known.0.owner,
+          declarations.fits(known.0, arguments.map { $0.label ?? "_" })
         {
           return try addedOperator(known, value, arguments, expression, state)
         }
@@ -73,68 +88,6 @@ extension Machine {
     }
   }
 
-  /// Enters an operator that the tree adds to promises or their results.
-  func addedOperator(
-    _ known: (FunctionDeclaration, Body), _ promise: Value, _ arguments: [Expr.Argument],
-    _ expression: Expr, _ state: State
-  ) throws -> Values {
-    try all(arguments.map(\.value)[...], state, []).flatMap { state, values, flow -> Values in
-      if let flow { return [(state, nil, flow)] }
-      var state = state
-      let outer = state.environment["self"]
-      state.environment["self"] = promise
-      return try enter(known.0, known.1, values ?? [], expression, state, isEffect: false).map {
-        state, value, flow in
-        var state = state
-        state.environment["self"] = outer
-        return (state, value, flow)
-      }
-    }
-  }
-
-  /// The method that a call such as `writer.write` calls, if it exists on this side only.
-  private func method(_ text: String) -> (FunctionDeclaration, Body)? {
-    guard let dot = text.lastIndex(of: "."),
-      let known = inlined(String(text[text.index(after: dot)...])),
-      let type = declarations.typeName(ofProperty: String(text[..<dot])), type == known.0.owner
-    else { return nil }
-    return known
-  }
-
-  /// Enters a function that exists on this side only: an extracted one, or one that was replaced.
-  func enter(
-    _ function: FunctionDeclaration, _ body: Body, _ values: [Value], _ expression: Expr,
-    _ state: State, isEffect: Bool
-  ) throws -> Values {
-    var state = state
-    let before = state.executor
-    let start = startExecutor(of: function, declarations)
-    if case .actor = start {
-      state.executor = start
-    } else if function.isAsync {
-      state.executor = start == .main ? .main : resumedPool(state)
-    }
-    let identity = ObjectIdentifier(function)
-    entered.insert(identity)
-    defer { entered.remove(identity) }
-    // The function sees none of its caller's names.
-    state.homes[ObjectIdentifier(body)] = state.addScope(
-      state.environment["self"].map { ["self": $0] } ?? [:])
-    return try invoke(body, values, state, isEffect: isEffect).map { state, value, flow in
-      var state = state
-      if function.isAsync {
-        state.executor = before == .caller ? .pool : before
-      } else if case .actor = start {
-        state.executor = before
-      }
-      return (state, value, flow)
-    }
-  }
-
-  private func resumedPool(_ state: State) -> Executor {
-    declarations.settings.isNonsendingByDefault ? state.executor : .pool
-  }
-
   /// Records the call of a function that isn't described.
   func opaque(
     _ name: String, _ labels: [String?], _ values: [Value], _ expression: Expr, _ state: State,
@@ -148,8 +101,20 @@ extension Machine {
       return [(state, .plain("sleep(\(seconds))"), nil)]
     }
     let base = name.split(separator: ".").last.map(String.init) ?? name
+    if name.hasPrefix("each([{…") || library != nil && ["race", "any", "retry"].contains(name) {
+      state.isVague = true
+    }
+    if name == "Optional.some", values.count == 1 { return [(state, values[0], nil)] }
     // The operator's own error, which a conversion writes.
     if name == "PMKError.compactMap" { return [(state, .plain(name), nil)] }
+    // What `cauterize` logs, written by hand.
+    let mark = "\"PromiseKit:cauterized-error: \\("
+    if name == "print", values.count == 1, values[0].text.hasPrefix(mark) {
+      let error = values[0].text.dropFirst(mark.count).dropLast(2)
+      return try opaque(
+        "conf.logHandler", [nil], [.plain(".cauterized(\(error))")], expression, state,
+        isEffect: true)
+    }
     if let known = combined(name, labels, values) { return [(state, known, nil)] }
     if let (name, labels) = Self.request(name, labels, values) {
       return try opaque(
@@ -159,16 +124,18 @@ extension Machine {
       return try forEach(name, body, state)
     }
     let parts = zip(labels, values).map { label, value in
-      guard let label, label != Declarations.trailing, !value.isFunction else { return value.text }
+      guard let label, label != Declarations.trailing, !value.isFunction else {
+        return value.argumentText
+      }
       return "\(label): \(value.text)"
     }
     var text = shortened(name + "(" + parts.joined(separator: ", ") + ")")
     if state.events.contains(where: { $0.key == text && $0.isAwaited }) { text += "′" }
     let type = expression.type
     record(
-      .call, key: text, subject: name, values: values.map(\.text).joined(separator: ", "),
+      .call, key: text, subject: name, values: values.map(\.argumentText).joined(separator: ", "),
       isUnlabelled: isUnlabelled, at: expression.place, isEffect: isEffect,
-      isPromise: type.isThenable, closures: callbacks(values, state), in: &state)
+      isPromise: type.isThenable, closures: callbacks(values, state, of: base), in: &state)
     state.events[state.events.count - 1].isOptional = expression.hasOptionalReceiver
     if case .call(let callee, let arguments) = expression.kind {
       state.events[state.events.count - 1].needsNoWait =
@@ -271,7 +238,9 @@ extension Machine {
         arguments, state, throwsErrors: name == "withThrowingDiscardingTaskGroup")
     case "Result":
       // What the closure returns or throws.
-      guard case .closure(let body)? = arguments.last?.value.kind else { return nil }
+      guard let work = arguments.last?.value,
+        case .closure(let body)? = try evaluate(work, state).first?.1
+      else { return nil }
       return try invoke(body, [], state).map { state, value, flow in
         guard case .thrown(let error)? = flow else {
           return (state, value.map { .plain(".success(\($0.text))") }, flow)
@@ -341,6 +310,12 @@ extension Machine {
       return [name == "success" ? (state, part, nil) : (state, nil, .thrown(part))]
     case .plain where name == "mapError" && arguments.last?.value.isCastOfParameter == true:
       return [(state, value, nil)]
+    case .plain(let text)
+    where ["fulfill", "reject", "resolve", "resume"].contains(name)
+      && declarations.storesResolver(text.rootName, in: owner):
+      return try apply(
+        .resolverMethod(PromiseState.stored, name), nil, arguments, expression, state,
+        isEffect: true)
     default:
       if bridges.contains(name), arguments.isEmpty {
         return [(state, value, nil)]
@@ -366,13 +341,24 @@ extension Expr {
   }
 }
 
+extension String {
+  /// The name that a description such as `each(waiters).first` starts with.
+  fileprivate var rootName: String {
+    let text = hasPrefix("each(") ? dropFirst(5) : self[...]
+    return String(text.prefix(while: CaseName.isWord))
+  }
+}
+
 extension Value {
   var isFunction: Bool {
     switch self {
-    case .closure, .resolverMethod: true
+    case .closure, .resolver, .resolverMethod: true
     default: false
     }
   }
+
+  /// The text in the arguments of a call, where a resolver is a function like others.
+  var argumentText: String { isFunction ? Self.functionText : text }
 
   var isNothing: Bool {
     if case .plain("()") = self { true } else { false }

@@ -149,6 +149,14 @@ extension Machine {
       return try holds(handler, value, state).map { state, holds, flow in
         (state, holds ? outcome : .rejected(.plain("PromiseError.validationFailure")), flow)
       }
+    case (.policy, .fulfilled) where link.name == "delay" && link.library == .google:
+      guard let delay = link.arguments.last?.value else { return [(state, outcome, nil)] }
+      return try evaluate(delay, state).flatMap { state, value, _ in
+        try opaque(
+          "after", ["seconds"], [value ?? .nothing], Expr(.literal(""), link.place), state,
+          isEffect: true
+        ).map { ($0.0, outcome, nil) }
+      }
     case (.policy, .fulfilled(let value)):
       return try opaque(
         "\(value.text).\(link.name)", link.arguments.map(\.label),
@@ -187,6 +195,8 @@ extension Machine {
         arguments.first ?? .nothing
       ) { $1 == "self" ? $0 : member($0, String($1)) }
       return [(state, value, nil)]
+    case .name("+") where arguments.count == 2:
+      return [(state, sum(arguments[0], arguments[1], loops: state.loops), nil)]
     default:
       return try evaluate(handler, state).flatMap { state, function, flow -> Values in
         if let flow { return [(state, nil, flow)] }
@@ -313,19 +323,30 @@ extension Machine {
     ) { $0 }
   }
 
+  /// `promise.reduce(collection) { partial, element in … }`, one element after the other.
+  private func reduce(_ link: Link, _ first: Value, _ state: State) throws -> Handled {
+    guard let collection = link.arguments.first(where: { $0.label == nil })?.value else {
+      return [(state, .fulfilled(first), nil)]
+    }
+    return try evaluate(collection, state).flatMap { state, value, _ -> Handled in
+      let elements = Elements(value ?? .nothing)
+      var state = state
+      state.loops.append(elements.source)
+      return try adopt(try call(link, [first, elements.element], state)) { _, _ in nil }
+    }
+  }
+
   private func eachPromise(_ link: Link, _ value: Value, _ state: State) throws -> Handled {
+    if link.library == .google { return try reduce(link, value, state) }
     if value.isEmptyList { return [(state, .fulfilled(value), nil)] }
     var state = state
     var elements = Elements(value)
     state.loops.append(elements.source)
-    let arguments: [Value] =
-      link.library == .google ? [.plain("partial"), .plain("each")] : [elements.element]
-    return try adopt(try call(link, arguments, state)) { _, _ in nil }.map { state, outcome, flow in
+    return try adopt(try call(link, [elements.element], state)) { _, _ in nil }.map {
+      state, outcome, flow in
       var state = state
-      if link.library != .google {
-        for index in state.events.indices where state.events[index].loops == state.loops {
-          state.events[index].isParallel = true
-        }
+      for index in state.events.indices where state.events[index].loops == state.loops {
+        state.events[index].isParallel = true
       }
       guard case .fulfilled(let element) = outcome else { return (state, outcome, flow) }
       elements.element = element

@@ -71,7 +71,6 @@ extension Machine {
       ["map", "compactMap", "filter", "forEach", "reduce"].contains(name) || isConcatenation
     else { return nil }
     if name == "reduce" {
-      guard case .closure = handler.kind else { return nil }
       return try reduce(collection, arguments[0].value, handler, state)
     }
     if collection.isEmptyList {
@@ -81,10 +80,12 @@ extension Machine {
       return try transformed(list, name, handler, state)
     }
     var elements = Elements(collection)
+    var found: Value?
     if case .closure(let body) = handler.kind, name.hasSuffix("ap"),
-      let found = try lookedUp(elements.element, body, state)
+      let known = try lookedUp(elements.element, body, state)
     {
-      return [(state, found, nil)]
+      elements = known
+      found = known.element
     }
     let outer = state.loops
     var state = state
@@ -97,9 +98,11 @@ extension Machine {
         return (state, flow == nil ? (holds ? collection : empty) : nil, flow)
       }
     }
-    let results = try call(handler, [elements.element], state, isEffect: name == "forEach")
+    let results =
+      try found.map { [(state, $0, nil)] }
+      ?? call(handler, [elements.element], state, isEffect: name == "forEach")
     // A closure that writes `nil` for some elements has values for the others.
-    let isKnown = results.contains { $0.1?.text == "nil" }
+    let isKnown = found != nil || results.contains { $0.1?.text == "nil" }
     return try results.flatMap { state, value, flow -> Values in
       var state = state
       state.loops = outer
@@ -259,6 +262,12 @@ extension Machine {
         guard let value, flow == nil else { return [(state, nil, flow)] }
         return try changed(store(value, base, "+=", isPromise: false, state))
       }
+    case ("sort", _, ...1):
+      let sorted = Expr(.call(Expr(.member(base, "sorted"), base.place), arguments), base.place)
+      return try evaluate(sorted, state).flatMap { state, value, flow -> Values in
+        guard let value, flow == nil else { return [(state, nil, flow)] }
+        return try changed(store(value, base, "=", isPromise: false, state))
+      }
     default: return nil
     }
   }
@@ -292,7 +301,7 @@ extension Machine {
   }
 
   /// Results that a closure looks up by their keys, for each element of the collection.
-  private func lookedUp(_ element: Value, _ body: Body, _ state: State) throws -> Value? {
+  private func lookedUp(_ element: Value, _ body: Body, _ state: State) throws -> Elements? {
     guard body.isExpression, case .expression(let value)? = body.steps.first,
       case (_, let name?, let key)? = value.subscripted,
       case .elements(var elements)? = state.environment[name],
@@ -300,7 +309,7 @@ extension Machine {
       elements.key == element.text
     else { return nil }
     elements.isOrdered = true
-    return .elements(elements)
+    return elements
   }
 
   /// `zip` of what is made from one collection, dictionaries with its elements as keys, and copies of
@@ -347,8 +356,6 @@ extension Value {
     default: false
     }
   }
-
-  var isTuple: Bool { if case .tuple = self { true } else { false } }
 
   /// Whether this is an array that is known to be empty.
   var isEmptyList: Bool {

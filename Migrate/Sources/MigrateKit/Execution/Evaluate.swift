@@ -3,6 +3,9 @@ extension Machine {
   func evaluate(_ expression: Expr, _ state: State, isEffect: Bool = false) throws -> Values {
     switch expression.kind {
     case .name(let name):
+      if let own = memberOfSelf(name, expression.place, state) {
+        return try evaluate(own, state, isEffect: isEffect)
+      }
       if state.environment[name] == nil, declarations.isGetter(name, in: owner) {
         return try apply(.plain(name), nil, [], expression, state, isEffect: isEffect)
       }
@@ -153,11 +156,13 @@ extension Machine {
 
   /// A property; its name doesn't matter if it stores a resolver or a continuation.
   private func property(_ name: String) -> Value {
-    declarations.storesResolver(name, in: owner) ? .resolver(PromiseState.stored) : .plain(name)
+    declarations.storesResolver(name, in: owner, isAlone: true)
+      ? .resolver(PromiseState.stored) : .plain(declarations.queues[name] ?? name)
   }
 
   func member(_ base: Value, _ name: String) -> Value {
     switch base {
+    case .plain("self") where Declarations.collections.contains(owner): .plain("self.\(name)")
     case .plain("self"), .plain("Self"): property(name)
     case .resolver(let id): .resolverMethod(id, name)
     case .tuple(let values):
@@ -204,7 +209,9 @@ extension Machine {
     if case .await = inner.kind {
     } else {
       results = try results.flatMap { state, value, flow -> Values in
-        guard flow == nil, let value, mayThrow(inner) else { return [(state, value, flow)] }
+        guard flow == nil, let value, mayThrow(inner), !isOfClosure(inner, state) else {
+          return [(state, value, flow)]
+        }
         return try failing(value.text, value, state)
       }
     }
@@ -234,6 +241,17 @@ extension Machine {
     "withCheckedThrowingContinuation", "Task", "awaitPromise", "hang",
   ]
 
+  /// Whether this is a call of a closure whose body is known.
+  private func isOfClosure(_ expression: Expr, _ state: State) -> Bool {
+    if case .call(let callee, _) = expression.kind, case .name(let name) = callee.kind,
+      case .closure? = state.environment[name]
+    {
+      true
+    } else {
+      false
+    }
+  }
+
   /// Whether a call under `try` can be the one that throws.
   private func mayThrow(_ expression: Expr) -> Bool {
     switch expression.kind {
@@ -242,7 +260,7 @@ extension Machine {
       if case .member(_, let name) = callee.kind, Self.pure.contains(name) { return false }
       guard let name = callee.lastName, callee.isOwn else { return true }
       // What a function throws that is followed is described.
-      if reading.inlined[name] != nil { return false }
+      if followed(name) != nil { return false }
       if Self.described.contains(name) { return false }
       let known = declarations.byName[name]?.filter {
         declarations.fits($0, arguments.map { $0.label ?? "_" })
@@ -340,54 +358,13 @@ extension Machine {
     _ outer: Int, _ loops: [String], _ wasIn: (Bool, Bool), _ endPlace: Place?
   ) -> (State, Value?, Flow?) {
     var state = state
+    // A closure that a closure returns keeps the names that it sees.
+    if case .closure(let inner)? = value { state.keep(saved.map(\.0), for: inner) }
     for (name, value) in saved { state.environment[name] = value }
     state.enter(outer)
     state.loops = loops
     (state.isInTry, state.isInAwait) = wasIn
     if flow == nil { state.endPlace = endPlace }
     return (state, value, flow)
-  }
-}
-
-extension Expr {
-  /// Whether this starts with `call().value`.
-  var containsValueOfCall: Bool {
-    switch kind {
-    case .member(let base?, "value") where base.containsCall: true
-    case .member(let base?, _): base.containsValueOfCall
-    case .call(let callee, _): callee.containsValueOfCall
-    default: false
-    }
-  }
-
-  /// Whether this is `task.value`, which is awaited before its members are read.
-  var isValueOfTask: Bool {
-    if case .member(_?, "value") = kind { true } else { false }
-  }
-
-  /// Whether a part of the expression is awaited, outside closures.
-  var containsAwait: Bool {
-    switch kind {
-    case .await: true
-    case .call(let callee, let arguments):
-      callee.containsAwait || arguments.contains(where: \.value.containsAwait)
-    case .member(let base?, _): base.containsAwait
-    case .attempt(_, let inner): inner.containsAwait
-    case .compound(let pieces):
-      pieces.contains { if case .expression(let part) = $0 { part.containsAwait } else { false } }
-    default: false
-    }
-  }
-
-  /// Whether a call is part of the expression, outside closures.
-  var containsCall: Bool {
-    switch kind {
-    case .call, .chain: true
-    case .member(let base?, _): base.containsCall
-    case .attempt(_, let inner), .await(let inner): inner.containsCall
-    case .compound(let pieces):
-      pieces.contains { if case .expression(let part) = $0 { part.containsCall } else { false } }
-    default: false
-    }
   }
 }

@@ -7,7 +7,7 @@ extension Machine {
   func queueMethod(
     _ base: Expr, _ name: String, _ arguments: [Expr.Argument], _ state: State
   ) throws -> Values? {
-    guard ["async", "sync"].contains(name),
+    guard ["async", "sync", "asyncAfter"].contains(name),
       case .closure(let body)? = arguments.last?.value.kind
     else { return nil }
     return try evaluate(base, state).flatMap { state, value, flow -> Values in
@@ -18,21 +18,46 @@ extension Machine {
       let isPromise = arguments.contains {
         if case .member(nil, "promise") = $0.value.kind { true } else { false }
       }
-      if name == "sync" { return try within(executor, state) { try invoke(body, [], $0) } }
       let outer = (state.list, state.executor, state.priority)
       state.list = state.startList(.dispatched)
       let list = state.list
       state.executor = executor
+      if name == "asyncAfter" {
+        guard let pause = try pause(until: arguments[0].value, state) else { return [] }
+        state = pause
+      }
       state.priority = Self.priority(ofQueue: value?.text ?? "") ?? state.priority
       return try invoke(body, [], state, isEffect: !isPromise).map { state, value, flow in
         var state = state
         (state.list, state.executor, state.priority) = outer
+        if name == "sync" {
+          state.join(list)
+          return (state, value, flow)
+        }
         guard isPromise else { return (state, .nothing, nil) }
         var outcome = Outcome.fulfilled(value ?? .nothing)
         if case .thrown(let error)? = flow { outcome = .rejected(error) }
         return state.withPromise(outcome, list: list)
       }
     }
+  }
+
+  /// A state after the pause in `asyncAfter(deadline: .now() + seconds)`.
+  private func pause(until deadline: Expr, _ state: State) throws -> State? {
+    var delay = deadline
+    if case .compound(let pieces) = deadline.kind, pieces.count == 3, case .text("+") = pieces[1],
+      case .expression(let added) = pieces[2]
+    {
+      delay = added
+    }
+    guard let (state, value, _) = try evaluate(delay, state).first else { return nil }
+    var result = try opaque(
+      "after", ["seconds"], [value ?? .nothing], Expr(.literal(""), deadline.place), state,
+      isEffect: true
+    ).first?.0
+    // What waits for the block waits for the pause.
+    if let last = result?.events.indices.last { result?.events[last].needsNoWait = true }
+    return result
   }
 
   /// The executor that an expression for a queue names.

@@ -90,9 +90,20 @@ extension Machine {
   }
 
   private func reduceChildren(_ arguments: [Expr.Argument], _ state: State) throws -> Values? {
-    guard arguments.first?.label == "into", case .closure(let body)? = arguments.last?.value.kind,
-      body.parameters.count == 2
-    else { return [(state, .plain("results of the group"), nil)] }
+    guard arguments.count == 2 else { return nil }
+    if arguments[0].label != "into" {
+      let first = try evaluate(arguments[0].value, state).first?.1 ?? .nothing
+      return try forEachChild(state, .name("each")) { state in
+        try call(arguments[1].value, [first, state.environment["each"] ?? .nothing], state)
+          .map { ($0, $2 ?? .normal($1 ?? .nothing)) }
+      }
+      .map { state, flow in
+        if case .normal(let value) = flow { (state, value, nil) } else { (state, nil, flow) }
+      }
+    }
+    guard case .closure(let body) = arguments[1].value.kind, body.parameters.count == 2 else {
+      return [(state, .plain("results of the group"), nil)]
+    }
     return try forEachChild(state, .name(body.parameters[1])) { state in
       var state = state
       state.environment[body.parameters[0]] = .plain("[]")

@@ -28,23 +28,35 @@ final class Machine {
   var stateCount = 0
 
   init(
-    reading: Reading, declarations: Declarations, owner: String, home: Executor,
-    library: Library?, isLinear: Bool
+    reading: Reading, declarations: Declarations, function: FunctionDeclaration, home: Executor,
+    isLinear: Bool
   ) {
     self.reading = reading
     self.declarations = declarations
-    self.owner = owner
+    owner = function.owner
     self.home = home
-    self.library = library
+    library = declarations.library(of: function.file)
     self.isLinear = isLinear
   }
 
   /// The function that a call is replaced by; nil if there is none, or if it's being followed.
-  func inlined(_ name: String) -> (FunctionDeclaration, Body)? {
-    guard depth < 8, let known = reading.inlined[name],
+  func inlined(_ name: String, in owner: String? = nil) -> (FunctionDeclaration, Body)? {
+    guard depth < 8, let known = followed(name, in: owner),
       !entered.contains(ObjectIdentifier(known.0))
     else { return nil }
     return known
+  }
+
+  /// The function that exists on this side only and has a name, in a type or alone.
+  func followed(_ name: String, in owner: String? = nil) -> (FunctionDeclaration, Body)? {
+    reading.inlined["\(owner ?? self.owner).\(name)"] ?? reading.inlined[name]
+  }
+
+  /// Whether a text is that of a new object, or a part of one, whose type only this side has.
+  func isOwnObject(_ text: String) -> Bool {
+    let name = text.prefix(while: CaseName.isWord)
+    return reading.ownTypes.contains(String(name))
+      && ["(", "<", nil].contains(text[name.endIndex...].first)
   }
 
   // MARK: Statements
@@ -85,6 +97,7 @@ final class Machine {
     let saved = declared.map { ($0, state.environment[$0]) }
     return try run(steps[...], state).map { state, flow in
       var state = state
+      if case .returned(.closure(let inner)) = flow { state.keep(declared, for: inner) }
       for (name, value) in saved { state.environment[name] = value }
       return (state, flow)
     }
@@ -327,67 +340,17 @@ final class Machine {
         closures: closures, priority: state.priority))
   }
 
-  func callbacks(_ values: [Value], _ state: State) -> [Callback] {
+  func callbacks(_ values: [Value], _ state: State, of callee: String = "") -> [Callback] {
     values.compactMap { value in
       switch value {
       case .closure(let body):
         Callback(
-          body: body, state: state, home: body.isMainActor ? .main : .callback)
+          body: body, state: state, home: body.isMainActor ? .main : .callback,
+          errors: declarations.errors(ofCallbackOf: callee))
       case .resolverMethod:
-        Callback(body: nil, state: nil, home: .callback)
+        Callback(body: nil, state: nil, home: .callback, errors: [])
       default: nil
       }
-    }
-  }
-}
-
-extension Expr {
-  /// Whether a part of `first?.second.third` is followed by a question mark.
-  var hasOptionalReceiver: Bool {
-    switch kind {
-    case .call(let callee, _): callee.hasOptionalReceiver
-    case .member(let base?, _): base.isOptional || base.hasOptionalReceiver
-    default: false
-    }
-  }
-
-  /// Whether this is a call of `MainActor.run`.
-  var isMainActorRun: Bool {
-    if case .call(let callee, _) = kind, case .member(let base?, "run") = callee.kind,
-      case .name("MainActor") = base.kind
-    {
-      true
-    } else {
-      false
-    }
-  }
-
-  var isSelf: Bool { if case .name("self") = kind { true } else { false } }
-
-  /// Whether this is a name, or a member of `self`.
-  var isOwn: Bool {
-    switch kind {
-    case .name: true
-    case .member(let base?, _): base.isSelf
-    default: false
-    }
-  }
-
-  /// The name, or that of the last member.
-  var lastName: String? {
-    switch kind {
-    case .name(let name), .member(_, let name): name
-    default: nil
-    }
-  }
-
-  /// The name that an expression such as `name.member.member` starts with.
-  fileprivate var root: String? {
-    switch kind {
-    case .name(let name): name
-    case .member(let base?, _): base.root
-    case .compound: subscripted?.base.root
-    default: nil
     }
   }
 }

@@ -6,7 +6,7 @@ extension Machine {
   ) throws -> Values? {
     switch name {
     case "Promise", "Guarantee":
-      return try create(arguments, library, state)
+      return try create(arguments, library, state, canFail: name == "Promise")
     case "firstly", "attempt":
       guard case .closure(let body)? = arguments.last?.value.kind else { return nil }
       return try invoke(body, [], state).map { state, value, flow in
@@ -19,8 +19,11 @@ extension Machine {
       return try combine(arguments, state)
     case "race":
       return try race(arguments, state)
-    case "any", "after", "retry", "wrap":
-      return nil
+    case "wrap":
+      guard library == .google, case .closure(let body)? = arguments.last?.value.kind else {
+        return nil
+      }
+      return try withResolver(body, arguments, library, state)
     case "hang", "awaitPromise":
       guard let first = arguments.first?.value else { return nil }
       return try evaluate(first, state).flatMap { state, value, flow in
@@ -43,7 +46,7 @@ extension Machine {
   }
 
   private func create(
-    _ arguments: [Expr.Argument], _ library: Library, _ state: State
+    _ arguments: [Expr.Argument], _ library: Library, _ state: State, canFail: Bool = true
   ) throws -> Values? {
     guard let last = arguments.last else {
       // Google's is pending; PromiseKit's is fulfilled with `Void`.
@@ -70,7 +73,7 @@ extension Machine {
       }
     }
     if usesResolver(body, library) {
-      return try withResolver(body, arguments, library, state)
+      return try withResolver(body, arguments, library, state, canFail: canFail)
     }
     return try work(body, arguments, library, state)
   }
@@ -85,13 +88,17 @@ extension Machine {
 
   /// `Promise { resolver in … }`: the closure runs inside the call; Google's, on its queue.
   private func withResolver(
-    _ body: Body, _ arguments: [Expr.Argument], _ library: Library, _ state: State
+    _ body: Body, _ arguments: [Expr.Argument], _ library: Library, _ state: State,
+    canFail: Bool = true
   ) throws -> Values {
     var state = state
-    let id = state.addPromise(canFail: !body.onlyFulfills)
+    let id = state.addPromise(canFail: canFail && !body.onlyFulfills)
     let parameters: [Value] =
-      library == .google
-      ? [.resolverMethod(id, "fulfill"), .resolverMethod(id, "reject")] : [.resolver(id)]
+      library != .google
+      ? [.resolver(id)]
+      : body.parameters.count == 1
+        ? [.resolverMethod(id, "resolve")]
+        : [.resolverMethod(id, "fulfill"), .resolverMethod(id, "reject")]
     let outer = (state.list, state.executor, state.priority)
     if library == .google {
       state.list = state.startList(.dispatched)
@@ -291,6 +298,7 @@ extension Machine {
     }
     let isOuter = id < state.outerPromises
     let promise = state.promises[id]
+    if promise.isContinuation, state.lists[state.list].kind == .task { state.isVague = true }
     if !isOuter, promise.outcome == nil {
       state.promises[id].outcome = outcome
       if state.list != 0 { state.promises[id].list = state.list }

@@ -5,7 +5,15 @@ extension Machine {
   func decide(_ question: String, _ state: State) throws -> [(State, Bool)] {
     if let known = state.decisions[question] { return [(state, known)] }
     if question.hasPrefix("true ~") || question == "true" { return [(state, true)] }
-    if question == "false" { return [(state, false)] }
+    if question == "false" || question == "nil != nil" { return [(state, false)] }
+    if question.hasSuffix(" == nil") {
+      return try decide(question.dropLast(7) + " != nil", state).map { ($0, !$1) }
+    }
+    if question.hasPrefix("error of "), question.hasSuffix(" != nil"),
+      state.decisions["fails: " + question.dropFirst(9).dropLast(7)] == true
+    {
+      return [(state, true)]
+    }
     if let known = CaseName.answer(question) { return [(state, known)] }
     if ["PMKError.cancelled", "CancellationError()"].contains(where: {
       question == "\($0).isCancelled"
@@ -21,6 +29,13 @@ extension Machine {
       })
     {
       return [(state, false)]
+    }
+    if isOwnObject(question), let dot = question.lastIndex(of: "."),
+      let initial = declarations.typeName(ofProperty: String(question[dot...].dropFirst())),
+      ["true", "false"].contains(initial)
+    {
+      // A flag of a new object has its initial value.
+      return [(state, initial == "true")]
     }
     if isLinear { return [(state, true)] }
     stateCount += 1
@@ -57,12 +72,9 @@ extension Machine {
       return try evaluate(value, state).flatMap { state, value, flow -> [(State, Bool, Flow?)] in
         if let flow { return [(state, false, flow)] }
         let text = value?.text ?? ""
-        let isPlain = !pattern.hasPrefix(".")
-        return try
-          (isPlain ? decide(Self.question(text, pattern), state) : matches(text, pattern, state))
-          .map { state, holds in
-            (holds ? matched(names, text, pattern, state) : state, holds, nil)
-          }
+        return try matches(text, pattern, state).map { state, holds in
+          (holds ? matched(names, text, pattern, state) : state, holds, nil)
+        }
       }
     }
   }
@@ -116,6 +128,7 @@ extension Machine {
   func isPresent(_ value: Value, _ state: State) throws -> [(State, Bool)] {
     switch value {
     case .plain("self"): return [(state, true)]
+    case .resolver(PromiseState.stored): return try decide("resolver != nil", state)
     case .plain("nil"): return [(state, false)]
     case .plain(let text)
     where state.openCall(text).map { state.events[$0].isPromise } ?? false:
@@ -238,6 +251,10 @@ enum CaseName {
   /// The answer to a question about an error that is written as a case, such as
   /// `ChatError.offline ~ .offline`; nil if it depends on more than the names.
   static func answer(_ question: String) -> Bool? {
+    let parts = question.components(separatedBy: " is ")
+    if parts.count == 2, ofError(parts[0][...]) != nil, parts[0].hasPrefix(parts[1] + ".") {
+      return true
+    }
     guard let (subject, name) = split(question) else { return nil }
     if let known = ofResult(subject) { return known.name == name }
     guard let written = ofError(subject) else { return nil }

@@ -44,6 +44,9 @@ struct State {
   /// The collection through whose results a loop over a group runs.
   var gathered: String?
   var endPlace: Place?
+  /// Whether the path runs closures in a way that isn't described: they race, or a task resumes the
+  /// continuation that the code waits for.
+  var isVague = false
 
   init(executor: Executor) { self.executor = executor }
 
@@ -64,6 +67,13 @@ struct State {
   mutating func addScope(_ names: [String: Value]) -> Int {
     scopes.append(names)
     return scopes.count - 1
+  }
+
+  /// Keeps the values of names for a closure that outlives them.
+  mutating func keep(_ names: [String], for closure: Body) {
+    for name in names {
+      captures[ObjectIdentifier(closure), default: [:]][name] = environment[name]
+    }
   }
 
   /// The state with which a closure starts that this path has passed on.

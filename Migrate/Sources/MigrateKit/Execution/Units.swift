@@ -23,6 +23,8 @@ struct Reading {
   var inlined: Inlined = [:]
   /// The types of members that this version writes without them, and the other one with them.
   var impliedTypes: [String: String] = [:]
+  /// The types that exist in this version only.
+  var ownTypes: Set<String> = []
   /// Whether both sides of each `??` are followed, and not only what it describes.
   var followsFallbacks = false
 }
@@ -58,8 +60,8 @@ final class Program {
     guard let body = body(of: function) else { return nil }
     let start = startExecutor(of: function, declarations)
     let machine = Machine(
-      reading: reading, declarations: declarations, owner: function.owner, home: start,
-      library: declarations.library(of: function.file), isLinear: isLinear)
+      reading: reading, declarations: declarations, function: function, home: start,
+      isLinear: isLinear)
     do {
       let state = State(executor: start)
       let paths = try machine.paths(
@@ -91,10 +93,11 @@ final class Program {
     }
     for isLinear in [unit.isLinear, true] {
       let machine = Machine(
-        reading: reading, declarations: declarations, owner: unit.function.owner,
-        home: callback.home, library: declarations.library(of: unit.function.file),
-        isLinear: isLinear)
-      let arguments = body.parameters.indices.map { Value.plain("argument \($0)") }
+        reading: reading, declarations: declarations, function: unit.function,
+        home: callback.home, isLinear: isLinear)
+      let arguments = body.parameters.indices.map {
+        Value.plain(callback.errors.contains($0) ? "error argument \($0)" : "argument \($0)")
+      }
       if let paths = try? machine.paths(
         of: body, arguments: arguments, state, isPromise: settles, isVoid: false)
       {
@@ -124,14 +127,24 @@ extension Machine {
   }
 
   private func path(_ state: State, _ value: Value?, _ flow: Flow?, isVoid: Bool) -> Path {
+    var state = state
+    // A call whose value would be the result is there for its effect.
+    if isVoid, case .plain(let text)? = value,
+      let index = state.events.lastIndex(where: { $0.kind == .call && $0.key == text })
+    {
+      state.events[index].isEffect = true
+    }
     let ending: Ending =
       switch flow {
       case .thrown(let error)?: .error(error.text)
       case .crashed?: .crash
       default: .value(isVoid || state.isEnd(value) ? "()" : value?.text ?? "()")
       }
+    // What happens inside an object that the path has created, of a type that only this version has.
+    let events = state.events.filter { !isOwnObject($0.subject) || $0.isAwaited }
     return Path(
-      decisions: state.decisions, events: state.events, ending: ending, endPlace: state.endPlace,
-      lists: state.lists, joins: state.joins, doubts: state.doubts, waits: state.waits)
+      decisions: state.decisions, events: events, ending: ending, endPlace: state.endPlace,
+      lists: state.lists, joins: state.joins, doubts: state.doubts, waits: state.waits,
+      isVague: state.isVague)
   }
 }

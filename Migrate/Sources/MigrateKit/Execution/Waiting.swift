@@ -21,6 +21,7 @@ extension Machine {
       if !isAsync, target.containsAwait { return try evaluate(target, state, isEffect: isEffect) }
     case .compound(let pieces):
       return try compound(pieces.map { covered($0, state, onlyDeclared: false) }, state)
+    case .tuple: target = covered(inner, state, onlyDeclared: false)
     default: break
     }
     if case .chain(let link) = inner.kind, link.role == .toAsync { target = link.base }
@@ -31,11 +32,11 @@ extension Machine {
       var state = state
       state.isInAwait = wasInAwait
       if let flow { return [(state, nil, flow)] }
-      if case .plain(let text)? = value, case .call(let callee, _) = target.kind {
+      if case .plain(let text)? = value, case .call = target.kind {
         if let index = state.openCall(text) {
           state.events[index].needsNoWait = false
-        } else if let name = callee.lastName, reading.inlined[name] != nil {
-          // A function that was followed has waited for all that it waits for.
+        } else if !state.events.contains(where: { $0.key == text }) {
+          // A call that was followed has waited for all that it waits for.
           state.executor = resumed(state)
           return [(state, value, nil)]
         }
@@ -51,11 +52,6 @@ extension Machine {
           list.elements = values ?? []
           return (state, flow == nil ? .list(list) : nil, flow)
         }
-      }
-      // A closure that ran on the main actor: what it did and threw is known.
-      if target.isMainActorRun, !state.isPending(value ?? .nothing) {
-        state.executor = resumed(state)
-        return [(state, value, nil)]
       }
       if case .plain(let text)? = value, target.type.isThenable || inner.isValueOfTask {
         state.waits[text] = !state.events.contains { $0.kind == .call && $0.key == text }
@@ -92,6 +88,12 @@ extension Machine {
       result = Expr(
         .member(covered(base, state, onlyDeclared: onlyDeclared), name), expression.place,
         expression.type)
+    case .tuple(let parts):
+      let all = parts.map {
+        Expr.Argument(
+          label: $0.label, value: covered($0.value, state, onlyDeclared: onlyDeclared))
+      }
+      result = Expr(.tuple(all), expression.place, expression.type)
     case .attempt(let kind, let inner):
       result = Expr(
         .attempt(kind, covered(inner, state, onlyDeclared: onlyDeclared)), expression.place,

@@ -64,7 +64,9 @@ extension Lowering {
     guard let name = member ?? callee.as(DeclReferenceExprSyntax.self)?.baseName.text else {
       return false
     }
-    if library == .promiseKit, ["then", "thenMap", "thenFlatMap", "firstly"].contains(name) {
+    if library == .promiseKit,
+      ["then", "thenMap", "thenFlatMap", "firstly", "recover"].contains(name)
+    {
       return true
     }
     return declarations.takesPromiseClosure(name)

@@ -10,6 +10,7 @@ final class DeclarationCollector: SyntaxVisitor {
   var closures: [(String, TypeGuess)] = []
   var aliases: [(String, TypeGuess)] = []
   var pairs: [String: [String: TypeGuess]] = [:]
+  var queues: [String: String] = [:]
   var setsDefaultQueue = false
   /// The properties that are compared as functions.
   var getters: Set<String> = []
@@ -97,6 +98,11 @@ final class DeclarationCollector: SyntaxVisitor {
       if !isLocal {
         let typeName = written.isEmpty ? String(initial.prefix { $0 != "(" }) : written
         properties.append((name, owners.joined(separator: "."), type, typeName))
+        if node.bindingSpecifier.text == "let",
+          initial == "DispatchQueue.main" || initial.hasPrefix("DispatchQueue.global(")
+        {
+          queues[name] = initial
+        }
         // The parts of a stored pair of a promise and its resolver.
         let parts = binding.typeAnnotation.map { tupleParts($0.type) } ?? []
         for (part, type) in parts where guessType(type) != .other {

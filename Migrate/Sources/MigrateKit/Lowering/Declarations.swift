@@ -1,116 +1,6 @@
 import Foundation
 import SwiftSyntax
 
-/// A function, initializer, or accessor that a tree declares.
-final class FunctionDeclaration {
-  let file: SourceFile
-  let node: Syntax
-  /// The type in which it is declared, or "".
-  let owner: String
-  let name: String
-  let labels: [String]
-  let returns: String
-  fileprivate(set) var type: TypeGuess
-  let isAsync: Bool
-  let throwsErrors: Bool
-  let isPrivate: Bool
-  let attributes: [String]
-  let statements: CodeBlockItemListSyntax?
-  let parameters: [(name: String, type: String)]
-
-  init(
-    file: SourceFile, node: Syntax, owner: String, name: String, labels: [String],
-    parameters: [(name: String, type: String)], returns: String, isAsync: Bool,
-    throwsErrors: Bool, isPrivate: Bool, attributes: [String],
-    statements: CodeBlockItemListSyntax?
-  ) {
-    self.file = file
-    self.node = node
-    self.owner = owner
-    self.name = name
-    self.labels = labels
-    self.parameters = parameters
-    self.returns = returns
-    self.type = guessType(returns)
-    self.isAsync = isAsync
-    self.throwsErrors = throwsErrors
-    self.isPrivate = isPrivate
-    self.attributes = attributes
-    self.statements = statements
-  }
-
-  var place: Place {
-    Place(file: file, offset: node.positionAfterSkippingLeadingTrivia.utf8Offset)
-  }
-
-  /// The name with its labels, inside its type: `Feed.load(page:)`.
-  var fullName: String {
-    let own = name + "(" + labels.map { $0 + ":" }.joined() + ")"
-    return owner.isEmpty ? own : owner + "." + own
-  }
-
-  /// Whether a call of the function has no value.
-  var isVoid: Bool { ["", "Void", "()"].contains(returns.filter { !$0.isWhitespace }) }
-
-  /// The labels of the tuple that the function, or its promise, returns.
-  private(set) lazy var resultLabels: [String] = {
-    var text = returns.filter { !$0.isWhitespace }[...]
-    if let open = text.firstIndex(of: "<"), text.hasSuffix(")>") {
-      text = text[text.index(after: open)...].dropLast()
-    }
-    guard text.hasPrefix("("), text.hasSuffix(")") else { return [] }
-    var depth = 0
-    let parts = text.dropFirst().dropLast().split { character in
-      if "([<".contains(character) { depth += 1 } else if ")]>".contains(character) { depth -= 1 }
-      return depth == 0 && character == ","
-    }
-    return parts.map { String($0.prefix { $0 != ":" }) }
-  }()
-
-  /// Whether a parameter can be a closure: a collection or a basic type can't.
-  func takesClosure(at index: Int) -> Bool {
-    guard parameters.indices.contains(index) else { return true }
-    let type = parameters[index].type
-    return type.contains("->") || type.first != "[" && !Self.basicTypes.contains(type)
-  }
-
-  private static let basicTypes: Set<String> = [
-    "Bool", "Int", "Double", "Float", "String", "Data", "Date", "URL", "URLRequest", "UUID",
-    "TimeInterval", "CGFloat",
-  ]
-
-  var returnsNothing: Bool {
-    let plain = returns.filter { !$0.isWhitespace }
-    return plain.isEmpty || ["Void", "()"].contains(plain)
-      || plain.hasSuffix("<Void>") || plain.hasSuffix("<()>")
-  }
-}
-
-/// Returns what a written type says about promises.
-func guessType(_ written: String) -> TypeGuess {
-  var text = written.filter { !$0.isWhitespace }[...]
-  for module in Library.allCases where text.hasPrefix(module.rawValue + ".") {
-    text = text.dropFirst(module.rawValue.count + 1)
-  }
-  for prefix in ["any", "some"] where text.hasPrefix(prefix + "Thenable") {
-    text = text.dropFirst(prefix.count)
-  }
-  // Usually, it's unwrapped before an operator is applied to it.
-  if text.hasSuffix("?") {
-    return guessType(String(text.dropLast())).isThenable ? .unknown : .other
-  }
-  // A generic parameter can be a promise.
-  if text.count <= 2, text.first?.isUppercase == true { return .unknown }
-  if ["Promise", "Thenable"].contains(text.prefix { $0 != "<" }) { return .promise }
-  if text.hasPrefix("Guarantee<") || text == "Guarantee" { return .guarantee }
-  if text.hasPrefix("Resolver<") || text.hasPrefix("CheckedContinuation<")
-    || text.hasPrefix("UnsafeContinuation<")
-  {
-    return .resolver
-  }
-  return text.isEmpty ? .unknown : .other
-}
-
 /// A type that a tree declares, with what its declarations say about isolation.
 struct TypeDeclaration {
   var inherited: Set<String> = []
@@ -136,8 +26,11 @@ final class Declarations {
   /// The library that the tree uses, if it uses only one.
   private let library: Library?
   private var getters: Set<String> = []
+  private var callbackErrors: [String: Set<Int>] = [:]
   /// The parts of properties that hold tuples.
   private var pairs: [String: [String: TypeGuess]] = [:]
+  /// The main and global queues that constants name.
+  private(set) var queues: [String: String] = [:]
   /// Whether the program, apart from its tests, sets the queues on which handlers run by default.
   private(set) var setsDefaultQueue = false
 
@@ -153,6 +46,7 @@ final class Declarations {
       functions += collector.functions
       getters.formUnion(collector.getters)
       pairs.merge(collector.pairs) { $1 }
+      queues.merge(collector.queues) { $1 }
       if collector.setsDefaultQueue, !file.path.contains("Test") { setsDefaultQueue = true }
       for (name, owner, type, typeName) in collector.properties {
         properties[name, default: []].append((owner, type, typeName))
@@ -352,11 +246,38 @@ final class Declarations {
     }
   }
 
+  /// The positions of the optional errors among the parameters of the closure that the functions with
+  /// a name take.
+  func errors(ofCallbackOf name: String) -> Set<Int> {
+    if let known = callbackErrors[name] { return known }
+    let found = findErrors(ofCallbackOf: name)
+    callbackErrors[name] = found
+    return found
+  }
+
+  private func findErrors(ofCallbackOf name: String) -> Set<Int> {
+    let types = byName[name]?.flatMap(\.parameters).map(\.type).filter { $0.contains("->") } ?? []
+    let lists = Set(
+      types.map { type in
+        type.drop { $0 != "(" }.dropFirst().prefix { $0 != ")" }.split(separator: ",").map {
+          $0.trimmingCharacters(in: .whitespaces).hasSuffix("Error?")
+        }
+      })
+    guard lists.count == 1, let only = lists.first else { return [] }
+    return Set(only.indices.filter { only[$0] })
+  }
+
   func propertyType(_ name: String, in owner: String?) -> TypeGuess {
     guard let all = properties[name] else { return .unknown }
     let own = all.filter { $0.owner == owner }
     let types = Set((own.isEmpty ? all : own).map(\.type))
     return types.count == 1 ? types.first ?? .unknown : .unknown
+  }
+
+  /// Whether a type has a function or property with a name.
+  func declares(_ name: String, in owner: String) -> Bool {
+    byName[name]?.contains { $0.owner == owner } ?? false
+      || properties[name]?.contains { $0.owner == owner } ?? false
   }
 
   /// Whether a name or member is a property whose getter does what a function would do.
@@ -379,9 +300,12 @@ final class Declarations {
   /// What a part of a stored pair is: a promise or its resolver.
   func part(_ name: String, of property: String) -> TypeGuess? { pairs[property]?[name] }
 
-  /// Whether a property holds a resolver or a continuation.
-  func storesResolver(_ name: String, in owner: String) -> Bool {
-    typeName(ofProperty: name, in: owner).map { guessType($0) == .resolver } ?? false
+  /// Whether a property holds a resolver or a continuation, or a collection of these.
+  func storesResolver(_ name: String, in owner: String, isAlone: Bool = false) -> Bool {
+    guard let type = typeName(ofProperty: name, in: owner) else { return false }
+    return guessType(type) == .resolver
+      || !isAlone
+        && ["Resolver<", "Continuation<", "Promise<"].contains(where: type.contains)
   }
 
   private static let mainActorRoots: Set<String> = [

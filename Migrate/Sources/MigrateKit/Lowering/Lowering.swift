@@ -180,8 +180,8 @@ final class Lowering {
           {
             name = identifier.identifier.text
           } else {
-            let all = clause.catchItems.compactMap { $0.pattern?.trimmedDescription }
-            written = canonicalPattern(all.joined(separator: ", "))
+            let all = clause.catchItems.compactMap { $0.pattern.map(canonicalPattern) }
+            written = all.joined(separator: ", ")
             names = boundNames(Syntax(pattern))
             names.forEach { scope.declare($0, .unknown) }
           }
@@ -236,7 +236,10 @@ final class Lowering {
       }
       if let name { unsetTypes[name] = binding.initializer == nil ? written : nil }
       expect(written ?? (isResult ? resultType : nil), of: binding.initializer?.value)
-      let value = binding.initializer.map { expression($0.value) }
+      var value = binding.initializer.map { expression($0.value) }
+      if value == nil, isVariable, written?.hasSuffix("?") ?? false {
+        value = Expr(.literal("nil"), place(binding))
+      }
       let type = written.map(declarations.type) ?? value?.type ?? .unknown
       let pattern = declare(binding.pattern, type: type, value: value)
       return .bind(pattern, value, isVariable: isVariable, isAsyncLet: isAsync)

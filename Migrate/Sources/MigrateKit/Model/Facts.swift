@@ -79,6 +79,8 @@ struct Callback {
   /// The state of the path that passes the closure.
   let state: State?
   let home: Executor
+  /// The positions of the parameters that are optional errors.
+  let errors: Set<Int>
 }
 
 /// The value of an expression, as far as it is known.
@@ -101,7 +103,7 @@ indirect enum Value {
     case .promise: "promise"
     case .resolver: "resolver"
     case .resolverMethod(_, let name): "resolver.\(name)"
-    case .closure: "{…}"
+    case .closure: Self.functionText
     case .tuple(let values): "(" + values.map(\.text).joined(separator: ", ") + ")"
     case .list(let list): list.text
     case .group: "group"
@@ -116,6 +118,9 @@ indirect enum Value {
   }
 
   static var nothing: Value { .plain("()") }
+
+  /// The text of a closure, or of a resolver in place of one.
+  static let functionText = "{…}"
 
   var isResolver: Bool { if case .resolver = self { true } else { false } }
 
@@ -197,6 +202,8 @@ struct Path {
   let doubts: [String: String]
   /// The values that this path waits for, and whether that is a difference if another one doesn't.
   let waits: [String: Bool]
+  /// Whether the path runs closures in a way that isn't described.
+  let isVague: Bool
 
   /// This path with values that handlers passed on, if `other` doesn't use their results.
   func settled(by other: Path) -> Path {

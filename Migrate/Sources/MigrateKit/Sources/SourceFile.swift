@@ -88,7 +88,11 @@ extension SourceFile {
     }
     guard syntax.hasError else { return [] }
     let found = ParseDiagnosticsGenerator.diagnostics(for: syntax)
-      .filter { $0.diagMessage.severity == .error }
+      // In the language mode of Swift 5, the compiler accepts `@available (macOS 13, *)`.
+      .filter {
+        $0.diagMessage.severity == .error
+          && !$0.message.hasPrefix("extraneous whitespace before '('")
+      }
     return found.prefix(1).map { diagnostic in
       FileProblem(
         path: path, line: position(at: diagnostic.position.utf8Offset).line,

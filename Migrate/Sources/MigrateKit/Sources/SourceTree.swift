@@ -56,7 +56,7 @@ public struct SourceTree: Sendable {
     }
     var contents: [(String, String)] = []
     var settings = BuildSettings(above: URL(fileURLWithPath: path))
-    let root = URL(fileURLWithPath: path)
+    let root = URL(fileURLWithPath: path).resolvingSymlinksInPath()
     let walk = FileManager.default.enumerator(atPath: root.path)
     while let name = walk?.nextObject() as? String {
       let last = (name as NSString).lastPathComponent

@@ -1,0 +1,95 @@
+/// The findings of a check, with their messages.
+struct FindingCollector {
+  private(set) var all: [Finding] = []
+  /// The names of the parameters of the function that is being compared.
+  var parameters: [String] = []
+  /// The place of that function.
+  var declaration: Place?
+
+  /// Adds findings for the differences between two versions of a function.
+  mutating func add(
+    _ differences: [(Comparison.Difference, Comparison.Occurrence, condition: String)],
+    _ function: String, _ old: Place, _ new: Place
+  ) {
+    var grouped: [String: [(Comparison.Difference, Comparison.Occurrence, condition: String)]] = [:]
+    var order: [String] = []
+    for item in differences {
+      // Many effects of one function that share a cause are one finding.
+      var key: String
+      switch item.0.rule {
+      case .executorChanged: key = item.0.rule.rawValue + item.0.detail.prefix { $0 != "|" }
+      case .startsLater, .callerWaits, .waitLost: key = item.0.rule.rawValue
+      default: key = "\(item.0)"
+      }
+      if item.0.isCancelled { key = "cancellation" }
+      if grouped[key] == nil { order.append(key) }
+      grouped[key, default: []].append(item)
+    }
+    for key in order {
+      guard let items = grouped[key], let item = items.first else { continue }
+      let rule: Rule = key == "cancellation" ? .cancellation : item.0.rule
+      let when = item.condition.isEmpty ? "" : ", when \(item.condition)"
+      let details = items.map {
+        readable(named($0.0.detail, parameters).components(separatedBy: "|").last ?? "")
+      }
+      let list = details.prefix(3).map { "`\($0)`" }.joined(separator: ", ")
+      let more = details.count > 3 ? " and \(details.count - 3) more" : ""
+      let detail = named(item.0.detail, parameters).components(separatedBy: "` became `").map(
+        readable
+      )
+      .joined(separator: "` became `")
+      let message: String =
+        switch rule {
+        case .effectLost: "`\(detail)` no longer happens\(when)."
+        case .effectRepeated: "`\(detail)` happens again\(when)."
+        case .effectAdded: "`\(detail)` is new\(when)."
+        case .callReplaced: "`\(detail)`\(when)."
+        case .argumentChanged: "`\(detail)`\(when)."
+        case .executorChanged: "\(list)\(more) \(detail.prefix { $0 != "|" })."
+        case .priorityChanged: "`\(detail)`\(when)."
+        case .errorSwallowed: "`\(detail)` is no longer thrown\(when)."
+        case .errorAdded: "The function now throws `\(detail)`\(when)."
+        case .errorChanged: "The error `\(detail)`\(when)."
+        case .resultChanged: "The result `\(detail)`\(when)."
+        case .orderChanged: "`\(detail)` changed their order\(when)."
+        case .becameSequential: "`\(detail)` ran at the same time and now run one after the other."
+        case .becameParallel: "`\(detail)` ran one after the other and now run at the same time."
+        case .waitLost: "The code no longer waits for \(list)\(more)."
+        case .startsLater: "\(list)\(more) started inside the call and now starts later."
+        case .callerWaits: "\(list)\(more) ran after the call returned and now runs inside it."
+        case .cancellation: "The handling of a cancellation changed: \(list)\(more)."
+        case .crash: "The program now crashes\(when)."
+        default: detail
+        }
+      let severity: Severity? = items.allSatisfy(\.0.isMinor) ? .note : nil
+      add(
+        rule, item.0.detail, function, message, old: item.1.old ?? old, new: item.1.new ?? new,
+        severity: severity)
+    }
+  }
+
+  /// Adds a finding, unless there is the same one already.
+  mutating func add(
+    _ rule: Rule, _ detail: String, _ function: String, _ message: String, old: Place?, new: Place?,
+    severity: Severity? = nil
+  ) {
+    let message = named(message, parameters)
+    let fingerprint = shortened("\(rule.rawValue)|\(function)|\(detail)")
+    guard
+      !all.contains(where: { $0.fingerprint == fingerprint && $0.new?.offset == new?.offset })
+    else { return }
+    all.append(
+      Finding(
+        rule: rule, severity: severity ?? rule.severity, function: function, message: message,
+        old: old, new: new, declaration: new == nil ? nil : declaration, fingerprint: fingerprint))
+  }
+}
+
+/// A message with the names of parameters in place of their numbers.
+func named(_ message: String, _ parameters: [String]) -> String {
+  var message = message
+  for (index, name) in parameters.enumerated().reversed() {
+    message = message.replacingOccurrences(of: "parameter \(index)", with: name)
+  }
+  return message
+}
