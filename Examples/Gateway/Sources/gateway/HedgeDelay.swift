@@ -15,14 +15,10 @@ final class HedgeDelay: Sendable {
 
   var current: Duration { delay.withLock { $0 } }
 
-  /// Records how long a call took.
-  func note(_ latency: Duration) { delay.withLock { adapt(&$0, isTooShort: latency > $0) } }
-
-  /// Records that a call is made again; its latency remains unknown.
-  func noteHedge() { delay.withLock { adapt(&$0, isTooShort: true) } }
-
-  /// Changes the delay, so that it is constant on average if it is too short for one call in 25.
-  private func adapt(_ delay: inout Duration, isTooShort: Bool) {
-    delay = isTooShort ? delay * 1.024 : max(minimum, delay * 0.999)
+  /// Records how long a call took, once for each call: from its start to the first response, be it to
+  /// the call or to its hedge.
+  func note(_ latency: Duration) {
+    // Constant on average if the delay is too short for one call in 25.
+    delay.withLock { $0 = latency > $0 ? $0 * 1.024 : max(minimum, $0 * 0.999) }
   }
 }

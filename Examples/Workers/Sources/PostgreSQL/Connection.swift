@@ -88,7 +88,11 @@ public final class Connection: @unchecked Sendable {
     turns.run(on: queue) { [self] in
       if let end { throw end }
       return Promise { resolver in
-        resolver.onCancel { self.close() }
+        resolver.onCancel {
+          // First, because the end of the connection rejects it, too.
+          resolver.reject(CancellationError())
+          self.close()
+        }
         guard send(sql, parameters) else { throw error }
         query = Query(resolver: resolver)
         flush().catch { _ in self.close() }

@@ -39,9 +39,10 @@ final class AsyncBackend<Part: Decodable & Sendable>: Sendable {
   func get(_ id: Int, by deadline: Deadline) async throws -> Part {
     try await retry(attempts: attempts, budget: retryBudget, metrics: retryMetrics) { [self] in
       do {
-        return try await limiter.run { [self] in
+        let response = try await limiter.run { [self] in
           try await hedgedCall(id, by: deadline)
         }
+        return try decode(Part.self, from: response)
       } catch {
         note(error, id)
         throw error
@@ -49,22 +50,25 @@ final class AsyncBackend<Part: Decodable & Sendable>: Sendable {
     }
   }
 
-  private func hedgedCall(_ id: Int, by deadline: Deadline) async throws -> Part {
-    guard let hedgeDelay else { return try await call(id, by: deadline) }
+  private func hedgedCall(
+    _ id: Int, by deadline: Deadline
+  ) async throws -> HTTPClient.Response {
+    let start = ContinuousClock.now
+    guard let hedgeDelay else { return try await call(id, by: deadline, since: start) }
     let delay = hedgeDelay.current
     return try await hedged(delay: delay, budget: hedgeBudget) { [self] attempt in
       if attempt > 1 {
-        hedgeDelay.noteHedge()
         metrics.hedges.increment()
         Logger.current.debug("\(name) \(id) is called again: no response within \(delay)")
       }
-      return try await call(id, by: deadline)
+      return try await call(id, by: deadline, since: start)
     }
   }
 
-  private func call(_ id: Int, by deadline: Deadline) async throws -> Part {
+  private func call(
+    _ id: Int, by deadline: Deadline, since start: ContinuousClock.Instant
+  ) async throws -> HTTPClient.Response {
     metrics.calls.increment()
-    let start = ContinuousClock.now
     let request = try backendRequest("\(try await address.value)/\(id)", by: deadline)
     let response = try await withSpan(name, ofKind: .client) { _ in
       try await send(request, by: deadline)
@@ -73,7 +77,7 @@ final class AsyncBackend<Part: Decodable & Sendable>: Sendable {
     hedgeDelay?.note(latency)
     metrics.latency.record(duration: latency)
     Logger.current.debug("\(name) \(id): status \(response.status.code) after \(start.elapsed)")
-    return try decode(Part.self, from: response.body, status: response.status, of: name)
+    return try successful(response, of: name)
   }
 
   private func note(_ error: any Error, _ id: Int) {

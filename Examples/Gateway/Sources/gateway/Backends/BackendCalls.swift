@@ -45,11 +45,20 @@ func backendRequest(_ url: String, by deadline: Deadline) throws -> HTTPClient.R
     ])
 }
 
+/// Returns the response, if its status is 200.
+func successful(
+  _ response: HTTPClient.Response, of backend: String
+) throws -> HTTPClient.Response {
+  guard response.status == .ok else {
+    throw BackendError(backend: backend, status: response.status)
+  }
+  return response
+}
+
 func decode<Part: Decodable>(
-  _ type: Part.Type, from body: ByteBuffer?, status: HTTPResponseStatus, of backend: String
+  _ type: Part.Type, from response: HTTPClient.Response
 ) throws -> Part {
-  guard status == .ok else { throw BackendError(backend: backend, status: status) }
-  return try JSONDecoder().decode(type, from: body ?? ByteBuffer())
+  try JSONDecoder().decode(type, from: response.body ?? ByteBuffer())
 }
 
 /// Returns whether another attempt can succeed.

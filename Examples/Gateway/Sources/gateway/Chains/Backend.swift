@@ -42,11 +42,14 @@ final class Backend<Part: Decodable & Sendable>: Sendable {
   /// From the outside in: up to three attempts, each with a place in the limiter while it runs, and
   /// each with at most two HTTP calls, the second one if the first is slow.
   ///
-  /// These closures only start the next step, so they run in place, on the current thread. On a
-  /// queue, each of them would cost a change of thread.
+  /// The closures on `.immediate` only start the next step, so they run in place, on the current
+  /// thread. On a queue, each of them would cost a change of thread. Decoding is work, so it has no
+  /// `on:` and runs on the global queue: the event loop on which the response arrives has the calls of
+  /// other requests to send and receive.
   func get(_ id: Int, by deadline: Deadline) -> Promise<Part> {
     Promise.retry(on: .immediate, retries) { [self] in
-      limiter.run(on: .immediate) { self.hedged(id) { self.call(id, by: deadline) } }
+      limiter.run(on: .immediate) { self.hedged(id, by: deadline) }
+        .map { response in try decode(Part.self, from: response) }
         .watch(on: .immediate) { result in
           if case .failure(let error) = result { self.note(error, id) }
         }
@@ -54,30 +57,26 @@ final class Backend<Part: Decodable & Sendable>: Sendable {
     .named("\(name) \(id)")
   }
 
-  /// Starts `call` again if it takes too long, within a budget.
-  private func hedged(
-    _ id: Int, _ call: @escaping @Sendable () -> Promise<Part>
-  ) -> Promise<Part> {
-    guard let hedgeDelay else { return call() }
+  /// Starts a call again if it takes too long, within a budget.
+  private func hedged(_ id: Int, by deadline: Deadline) -> Promise<HTTPClient.Response> {
+    let start = ContinuousClock.now
+    guard let hedgeDelay else { return call(id, by: deadline, since: start) }
     let calls = AtomicCounter()
     let delay = hedgeDelay.current
-    return Promise.hedged(on: .immediate, delay: delay, budget: hedgeBudget) {
-      [name, metrics] in
+    return Promise.hedged(on: .immediate, delay: delay, budget: hedgeBudget) { [self] in
       if calls.increment() > 1 {
-        hedgeDelay.noteHedge()
         metrics.hedges.increment()
         Logger.current.debug("\(name) \(id) is called again: no response within \(delay)")
       }
-      return call()
+      return call(id, by: deadline, since: start)
     }
   }
 
-  /// One HTTP call.
-  ///
-  /// Responses are small, so they are decoded on the event loop on which they arrive.
-  private func call(_ id: Int, by deadline: Deadline) -> Promise<Part> {
+  /// One HTTP call, the first of which started at `start`.
+  private func call(
+    _ id: Int, by deadline: Deadline, since start: ContinuousClock.Instant
+  ) -> Promise<HTTPClient.Response> {
     metrics.calls.increment()
-    let start = ContinuousClock.now
     return
       address
       .then(on: .immediate) { [client] address in
@@ -92,7 +91,7 @@ final class Backend<Part: Decodable & Sendable>: Sendable {
         metrics.latency.record(duration: latency)
         Logger.current.debug(
           "\(name) \(id): status \(response.status.code) after \(start.elapsed)")
-        return try decode(Part.self, from: response.body, status: response.status, of: name)
+        return try successful(response, of: name)
       }
   }
 

@@ -6,6 +6,7 @@ struct BackendMetrics: Sendable {
   let hedges: Counter
   let failures: Counter
   let rejected: Counter
+  /// The time from the start of a call to the first response, be it to the call or to its hedge.
   let latency: Metrics.Timer
 
   init(backend: String, endpoint: String, factory: any MetricsFactory) {
