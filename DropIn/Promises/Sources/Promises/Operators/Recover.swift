@@ -26,6 +26,8 @@ extension Promise {
   /// Returns a promise that replaces an error with the value that `recovery` returns.
   ///
   /// A value passes through. If `recovery` throws, the result is rejected with that error.
+  ///
+  /// **Execution.** `recovery` runs on `queue`.
   @inlinable
   @discardableResult
   public func recover(

@@ -29,6 +29,8 @@ extension Promise {
   /// Returns a promise for the result of applying `work` to this promise's value.
   ///
   /// If this promise is rejected, or `work` throws, the result is rejected with that error.
+  ///
+  /// **Execution.** `work` runs on `queue`.
   @inlinable
   @discardableResult
   public func then<Result>(
@@ -42,6 +44,8 @@ extension Promise {
   /// Returns a promise for the same value, which is fulfilled when `work` has run.
   ///
   /// If this promise is rejected, or `work` throws, the result is rejected with that error.
+  ///
+  /// **Execution.** `work` runs on `queue`.
   @inlinable
   @discardableResult
   public func then(
