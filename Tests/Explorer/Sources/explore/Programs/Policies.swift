@@ -40,11 +40,15 @@ private func limiter() -> Scenario {
       expect(
         notes.agree(["first", "second"], with: "value"),
         (!notes.lines.contains("crowd"), "two ran at a time"),
-        (
-          limiter.runningCount == 0 && limiter.waitingCount == 0,
-          "\(limiter.runningCount) run, \(limiter.waitingCount) wait"
-        ))
+        limiter.isUnused)
     })
+}
+
+extension Limiter {
+  /// Whether nothing runs or waits, and the finding if not.
+  fileprivate var isUnused: (Bool, String) {
+    (runningCount == 0 && waitingCount == 0, "\(runningCount) run, \(waitingCount) wait")
+  }
 }
 
 private func limiterAndCancel() -> Scenario {
@@ -63,10 +67,7 @@ private func limiterAndCancel() -> Scenario {
         notes.agree(["first"], with: first.state),
         notes.agree(["second"], with: second.state),
         (notes.heard(by: "idle") == ["value"], "heard: \(notes.text)"),
-        (
-          limiter.runningCount == 0 && limiter.waitingCount == 0,
-          "\(limiter.runningCount) run, \(limiter.waitingCount) wait"
-        ))
+        limiter.isUnused)
     })
 }
 
@@ -104,10 +105,7 @@ private func limiterAndClear() -> Scenario {
         notes.agree(["first"], with: "value"),
         second.isOne(of: "value", "cancelled"),
         notes.agree(["second"], with: second.state),
-        (
-          limiter.runningCount == 0 && limiter.waitingCount == 0,
-          "\(limiter.runningCount) run, \(limiter.waitingCount) wait"
-        ))
+        limiter.isUnused)
     })
 }
 
