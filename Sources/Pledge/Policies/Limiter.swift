@@ -378,6 +378,11 @@ public final class Limiter: Sendable {
     } onCancel: {
       withdraw(waiter)
     }
+    // The limiter started it just before the cancellation.
+    if Task.isCancelled {
+      newStart.end(CancellationError())
+      throw CancellationError()
+    }
   }
 
   @usableFromInline
