@@ -59,15 +59,9 @@ class CombinatorState: @unchecked Sendable {
     observers.withLock { $0 }.compactMap(\.pendingSource)
   }
 
-  /// Observes `cell`, unless the combinator has already finished.
+  /// Observes `cell`.
   @usableFromInline
   final func observe(_ cell: Cell, with observer: Handler) {
-    let phase = phase.load(ordering: .acquiring)
-    if phase != Phase.open {
-      // Earlier inputs first, so that observers are removed in the order of the inputs.
-      endObserving()
-      return phase == Phase.cancelling ? cell.discard() : cell.keep()
-    }
     if let tracedResult { observer.noteObserving(for: tracedResult) }
     // Attached first, because an observer can be removed only after it is attached.
     cell.attach(observer)
@@ -117,8 +111,10 @@ class CombinatorState: @unchecked Sendable {
     ).exchanged
   }
 
+  /// Removes the observers, newest first: a limiter starts a waiting operation when a running one is
+  /// cancelled, and the last ones are those that wait.
   private final func removeAll(_ departure: Departure) {
-    for observer in takeObservers() { observer.leave(departure) }
+    for observer in takeObservers().reversed() { observer.leave(departure) }
   }
 
   private final func takeObservers() -> [Handler] {

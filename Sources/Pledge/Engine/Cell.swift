@@ -472,6 +472,7 @@ class Cell: Job, @unchecked Sendable {
 
   /// Records that a consumer that isn't in the list, or the producer, needs the producer to continue
   /// and, if `handlesErrors`, that an error counts as handled.
+  @usableFromInline
   final func keep(handlesErrors: Bool = true) {
     let seen = lock()
     unlock(seen.has(.settled) ? seen : seen.with(handlesErrors ? [.kept, .wasLeft] : .kept))

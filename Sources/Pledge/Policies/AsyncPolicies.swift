@@ -49,6 +49,39 @@ nonisolated(nonsending) public func withDeadline<Value>(
   try await withDeadline(deadline, clock: ContinuousClock(), operation)
 }
 
+// Without these forms, the compiler infers an optional value for a closure without one under `try?`, and
+// can't convert a closure that is isolated to an actor.
+
+/// The same as ``withTimeout(_:clock:_:)``, for an operation without a value.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+nonisolated(nonsending) public func withTimeout(
+  _ duration: Duration, clock: any Clock<Duration> = ContinuousClock(),
+  @_inheritActorContext @_implicitSelfCapture _ operation:
+    sending @escaping @isolated(any) () async throws -> sending Void
+) async throws {
+  _ = try await limited(TimeSpan(duration), TimeSource(clock), AsyncOperation(operation))
+}
+
+/// The same as ``withDeadline(_:clock:_:)``, for an operation without a value.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+nonisolated(nonsending) public func withDeadline<C: Clock<Duration>>(
+  _ deadline: C.Instant, clock: C,
+  @_inheritActorContext @_implicitSelfCapture _ operation:
+    sending @escaping @isolated(any) () async throws -> sending Void
+) async throws {
+  try await withTimeout(clock.now.duration(to: deadline), clock: clock, operation)
+}
+
+/// The same as ``withDeadline(_:clock:_:)``, on the continuous clock, for an operation without a value.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+nonisolated(nonsending) public func withDeadline(
+  _ deadline: ContinuousClock.Instant,
+  @_inheritActorContext @_implicitSelfCapture _ operation:
+    sending @escaping @isolated(any) () async throws -> sending Void
+) async throws {
+  try await withDeadline(deadline, clock: ContinuousClock(), operation)
+}
+
 /// Acquires a resource, calls `body` with it, and releases it, whether `body` succeeds or fails.
 ///
 /// ```swift

@@ -30,6 +30,8 @@ class CoalescerEntry: TableEntry, @unchecked Sendable {
     var lead: Lead
     var task = TaskState.none
     var hasEnded = false
+    /// The entry of the work that replaces its stale value, unless that has failed.
+    var refresh: CoalescerEntry?
 
     var hasLead: Bool {
       switch lead {
@@ -42,7 +44,6 @@ class CoalescerEntry: TableEntry, @unchecked Sendable {
   /// Its work, if it starts any.
   @usableFromInline final let work = CoalescedWork()
   private final let arrivalBits = AtomicWord(UInt64.max)
-  private final let isRefreshing = Atomic(false)
   private final let state: Mutex<State>
 
   /// Creates an entry whose callers are the consumers of `cell`, or one with a lead.
@@ -189,18 +190,30 @@ class CoalescerEntry: TableEntry, @unchecked Sendable {
     set { arrivalBits.store(newValue.map { UInt64(bitPattern: $0) } ?? .max, ordering: .releasing) }
   }
 
-  /// Returns whether the caller must refresh the value: true until `endRefresh()`, for one caller.
+  /// The entry of the work that replaces the value, unless it has failed.
+  final var refresh: CoalescerEntry? { state.withLock { $0.refresh } }
+
+  /// Returns the entry, which `make` returns, of the work that the caller must start to replace the
+  /// value; nil if such work is in progress.
   @usableFromInline
-  final func beginRefresh() -> Bool {
-    !isRefreshing.exchange(true, ordering: .acquiringAndReleasing)
+  final func beginRefresh(_ make: () -> CoalescerEntry) -> CoalescerEntry? {
+    state.withLock { state in
+      guard state.refresh == nil else { return nil }
+      state.refresh = make()
+      return state.refresh
+    }
   }
 
-  final func endRefresh() { isRefreshing.store(false, ordering: .releasing) }
+  /// Records that the work that replaces the value has failed.
+  final func endRefresh() {
+    let refresh = state.withLock { exchange(&$0.refresh, with: nil) }
+    withExtendedLifetime(refresh) {}
+  }
 
   /// Whether its value has been in the store for `total` nanoseconds and isn't being replaced.
   final func hasExpired(at now: Int64, after total: Int64) -> Bool {
     guard let arrival else { return false }
-    return now - arrival >= total && !isRefreshing.load(ordering: .acquiring)
+    return now - arrival >= total && refresh == nil
   }
 }
 

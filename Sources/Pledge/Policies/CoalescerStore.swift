@@ -74,6 +74,8 @@ final class CoalescerStore: Sendable {
         if found.mustBeReplaced { remove(found) }
         continue
       }
+      // The value has expired while work that replaces it is in progress.
+      if let found, table.withLock({ $0.insertRefresh(of: found, in: bucket) }) { continue }
       let new = fresh ?? make()
       fresh = new
       if insert(new.entry, replacing: found, in: bucket) {
@@ -214,15 +216,40 @@ final class CoalescerStore: Sendable {
   }
 
   /// Settles `entry`, by `copy`, when the work that settles `started` has ended.
+  ///
+  /// - Parameter old: The entry whose stale value the work replaces, if any.
   @usableFromInline
-  func finish(_ entry: Entry, after started: Cell, _ copy: @escaping @Sendable (Cell) -> Void) {
+  func finish(
+    _ entry: Entry, replacing old: Entry? = nil, after started: Cell,
+    _ copy: @escaping @Sendable (Cell) -> Void
+  ) {
+    let cell = entry.cell
     let forwarder = Handler(.observer, of: started, on: .inPlace, body: nil) { [self] _, source in
+      if let old { endRefresh(of: old, by: entry, isFulfilled: source.rejection == nil) }
       end(entry, isFulfilled: source.rejection == nil)
       copy(source)
     }
-    forwarder.noteObserving(for: entry.cell)
+    forwarder.noteObserving(for: cell)
     started.attach(forwarder)
-    entry.cell.addForwarder(forwarder, producer: started)
+    cell.addForwarder(forwarder, producer: started)
+  }
+
+  /// Puts `fresh` in place of `old`, whose stale value it replaces, or, if the work has failed, lets a
+  /// later request start work again.
+  private func endRefresh(of old: Entry, by fresh: Entry, isFulfilled: Bool) {
+    guard isFulfilled else {
+      monitors.note(.refreshFailed)
+      // No caller can join anymore.
+      _ = fresh.end(with: nil)
+      return old.endRefresh()
+    }
+    let removed = table.withLock { table in
+      let removed = table.remove(old)
+      // Not if the key was removed in the meantime, or `fresh` has already replaced it.
+      if removed != nil { table.insert(fresh) }
+      return removed
+    }
+    withExtendedLifetime(removed) {}
   }
 
   /// Caches the value of an entry whose work has ended and returns true, or removes the entry.
@@ -238,36 +265,24 @@ final class CoalescerStore: Sendable {
     return true
   }
 
-  /// Replaces the stale value of `old` by that of `fresh`, which has arrived.
-  @usableFromInline
-  func replace(_ old: Entry, by fresh: Entry) {
-    fresh.arrival = age()
-    let removed = table.withLock { table in
-      let removed = table.remove(old)
-      // Not if the key was removed in the meantime.
-      if removed != nil {
-        table.insert(fresh)
-        table.noteValue(of: fresh)
-      }
-      return removed
-    }
-    withExtendedLifetime(removed) {}
-  }
-
-  @usableFromInline
-  func noteFailedRefresh(of entry: Entry) {
-    entry.endRefresh()
-    monitors.note(.refreshFailed)
-  }
-
   /// Makes room for the value of `entry` by removing the least recently used values.
   private func noteValue(of entry: Entry) {
     guard let capacity = caching?.capacity else { return }
     let removed = table.withLock { table in
       table.noteValue(of: entry)
-      return table.removeOldestValues(beyond: max(capacity, 0))
+      let removed = table.removeOldestValues(beyond: max(capacity, 0))
+      for entry in removed { if let refresh = entry.refresh { table.insert(refresh) } }
+      return removed
     }
     withExtendedLifetime(removed) {}
+  }
+}
+
+extension KeyTable<CoalescerEntry> {
+  /// Replaces `old`, whose value has expired, by the entry of the work that replaces the value, if that
+  /// is in progress; see `insert(_:replacing:in:)`.
+  fileprivate mutating func insertRefresh(of old: Entry, in bucket: Bucket?) -> Bool {
+    old.refresh.map { insert($0, replacing: old, in: bucket) } ?? false
   }
 }
 

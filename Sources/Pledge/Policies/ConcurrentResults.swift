@@ -12,7 +12,7 @@
 /// loop can therefore add inputs that follow from a result, as a crawler does.
 ///
 /// Nothing starts before the first result is requested. Then, operations start in the order of their
-/// inputs, as long as fewer than `limit` are running and fewer than `bufferLimit` are running or have
+/// inputs, those that were added first, as long as fewer than `limit` are running and fewer than `bufferLimit` are running or have
 /// results that haven't been read.
 ///
 /// **Cancellation.** The operations are cancelled, and no more start, when the reading task is
@@ -38,7 +38,10 @@ public final class ConcurrentResults<Input: Sendable, Output: Sendable>: AsyncSe
 
   deinit { stream.cancel() }
 
-  /// Adds an input, after those that are waiting.
+  /// Adds an input, after those that were added before.
+  ///
+  /// Its operation starts before those of the inputs that haven't been taken from the original
+  /// sequence, which can be endless.
   ///
   /// - Returns: Whether the input was added; false if the sequence has ended.
   @discardableResult

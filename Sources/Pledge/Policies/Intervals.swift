@@ -216,3 +216,13 @@ nonisolated(nonsending) public func withTimeout<Value>(
 ) async throws -> sending Value {
   try await limited(TimeSpan(interval), .continuous, AsyncOperation(operation)).value
 }
+
+/// The same as ``withTimeout(_:clock:_:)``, for an operation without a value, and for systems without
+/// `Duration`.
+nonisolated(nonsending) public func withTimeout(
+  _ interval: DispatchTimeInterval,
+  @_inheritActorContext @_implicitSelfCapture _ operation:
+    sending @escaping @isolated(any) () async throws -> sending Void
+) async throws {
+  _ = try await limited(TimeSpan(interval), .continuous, AsyncOperation(operation))
+}

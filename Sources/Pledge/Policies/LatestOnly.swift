@@ -65,8 +65,8 @@ public final class LatestOnly<Value: Sendable>: Sendable {
     @_inheritActorContext _ operation:
       @escaping @Sendable @isolated(any) () throws -> Promise<Value>
   ) -> Promise<Value> {
-    start(
-      Placed(operation))
+    let operation = Placed(operation)
+    return start { debounce in debounce.chained(operation.ignoringVoid()) }
   }
 
   /// Cancels the previous operation, and runs an asynchronous `operation` after the debounce time.
@@ -79,7 +79,14 @@ public final class LatestOnly<Value: Sendable>: Sendable {
   public func run(
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
   ) -> Promise<Value> {
-    start(.inPlace(IsolatedOperation(operation).start))
+    let operation = IsolatedOperation(operation)
+    // A task waits, because only a task can store its creator's task-local values and priority.
+    return start { debounce in
+      Promise(calling: operation) {
+        try await debounce.value
+        return try await operation()
+      }
+    }
   }
 
   /// Cancels the operation in progress, if any.
@@ -97,13 +104,12 @@ public final class LatestOnly<Value: Sendable>: Sendable {
     }
   }
 
-  private func start(
-    _ operation: Placed<@Sendable () throws -> Promise<Value>>
-  ) -> Promise<Value> {
+  /// Starts work, which waits for the debounce time.
+  private func start(_ start: (Promise<Void>) -> Promise<Value>) -> Promise<Value> {
     let (number, old) = supersede(running: true)
     // Cancels the previous operation first, because the new one may rely on that.
     old?.cancel()
-    let work = Promise<Void>.after(debounce, time).chained(operation.ignoringVoid())
+    let work = start(.after(debounce, time))
     let isLatest = state.withLock { state in
       if state.count == number { state.work = work }
       return state.count == number

@@ -71,18 +71,20 @@ public final class PromiseScope: Sendable {
   /// Whether ``close()`` was called.
   public var isClosed: Bool { state.withLock { $0.isClosed } }
 
-  /// Cancels all work that is bound to the scope; you can bind further work to it afterward.
+  /// Cancels all work that is bound to the scope, the newest first; you can bind further work to it
+  /// afterward.
   ///
   /// - Complexity: O(number of pending promises).
   public func cancelAll() {
     for id in markAllCancelled() { cancel(id) }
   }
 
-  /// Marks all work as cancelled, and returns its numbers in the order in which it was added.
+  /// Marks all work as cancelled, and returns its numbers, the newest first: a limiter starts a waiting
+  /// operation when a running one is cancelled, and the last ones are those that wait.
   private func markAllCancelled() -> [Int] {
     state.withLock { state in
       for id in state.work.keys { state.work[id]?.isCancelled = true }
-      return state.work.keys.sorted()
+      return state.work.keys.sorted(by: >)
     }
   }
 

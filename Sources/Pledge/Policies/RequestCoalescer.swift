@@ -130,24 +130,16 @@ extension RequestCoalescer where Key: Hashable {
   /// Starts work that replaces the stale value of `old`, unless such work is already in progress.
   @inlinable
   func refresh(_ old: Entry, _ start: () throws -> Promise<Value>) {
-    guard old.beginRefresh() else { return }
-    let store = store
-    let cell = Root<Value?>()
-    // Without the type of the key, whose conformances the handler can't capture.
-    let (old, fresh): (CoalescerEntry, CoalescerEntry) = (
-      old, Entry(key: old.key, hash: old.hash, cell)
-    )
-    // Not as the work of an entry: a request that it makes gets the stale value.
-    let work = Promise<Value>.attempted { try start() }
-    // The caller already has a value, so an error has no consumer.
-    work.tapped(
-      .inPlace(
-        ResultAction { result in
-          guard case .success(let value) = result else { return store.noteFailedRefresh(of: old) }
-          _ = cell.fulfill(value)
-          store.replace(old, by: fresh)
-        })
-    ).ignoreErrors()
+    let fresh = old.beginRefresh {
+      let cell = Root<Value?>()
+      // The work continues without callers.
+      cell.keep()
+      return Entry(key: old.key, hash: old.hash, cell)
+    }
+    guard let fresh else { return }
+    let work = fresh.work.start { Promise<Value>.attempted { try start() } }
+    let cell = fresh.cell
+    store.finish(fresh, replacing: old, after: work.cell) { cell.copy(from: $0, as: Value.self) }
   }
 
   /// Returns whether the caller of `promise` is a part of the work that it would wait for; it then

@@ -102,6 +102,33 @@ import Testing
     #expect(starts.events == [2])
   }
 
+  private enum Request {
+    @TaskLocal static var id = 0
+  }
+
+  @Test func asyncOperation_afterTheDebounce_hasValuesAndPriorityOfItsCaller() async throws {
+    let latest = LatestOnly<(Int, TaskPriority)>(debounce: .seconds(1), clock: clock)
+    let promise = await Task.detached(priority: .low) {
+      Request.$id.withValue(7) {
+        latest.run { () async in (Request.id, Task.currentPriority) }
+      }
+    }.value
+    await clock.advance(by: .seconds(1))
+    let (id, priority) = try await promise.value
+    #expect(id == 7)
+    #expect(priority == .low)
+  }
+
+  @Test func asyncOperation_supersededDuringTheDebounce_doesntStart() async throws {
+    let latest = LatestOnly<Int>(debounce: .seconds(1), clock: clock)
+    let starts = CallCounter()
+    let first = latest.run { () async in starts.call() }
+    let second = latest.run { () async in starts.call() }
+    try await expectCancellation(of: first)
+    await clock.run(until: second)
+    try await expectFulfillment(of: second, with: 1)
+  }
+
   @Test func latest_thatStartsANewerOne_sparesIt() async throws {
     let clock = TimersByHand()
     let latest = LatestOnly<Int>(debounce: .seconds(1), clock: clock)

@@ -257,6 +257,59 @@ import Testing
     await clock.noSleepers()
   }
 
+  /// Ways to cancel operations of which one runs and the others wait.
+  enum Cancellation: CaseIterable {
+    case all, timeout, race, raceThatHasEnded, scope, closedScope
+
+    func cancel(_ operations: [Promise<Void>], _ clock: TestClock) async {
+      switch self {
+      case .all: Promise<[Void]>.all(operations).cancel()
+      case .timeout:
+        Promise<[Void]>.all(operations).timeout(after: .seconds(1), clock: clock).ignoreErrors()
+        await clock.advance(by: .seconds(1))
+      case .race: Promise.race(operations).cancel()
+      case .raceThatHasEnded: Promise.race([.value(())] + operations).ignoreErrors()
+      case .scope, .closedScope:
+        let scope = PromiseScope()
+        for operation in operations { operation.bound(to: scope).ignoreErrors() }
+        if self == .scope { scope.cancelAll() } else { scope.close() }
+      }
+    }
+  }
+
+  @Test(arguments: Cancellation.allCases)
+  func operationsCancelledTogether_dontStartOneAnother(_ cancellation: Cancellation) async throws {
+    let clock = TestClock()
+    let limiter = Limiter(1, rate: .init(2, per: .seconds(60)), clock: clock)
+    let calls = CallCounter()
+    let operations = (0..<50).map { _ in
+      limiter.run(on: .immediate) {
+        calls.call()
+        return Promise<Void>.never
+      }
+    }
+    await cancellation.cancel(operations, clock)
+    try calls.expectOnce()
+    // The others took no place in the rate.
+    try await expectFulfillment(of: limiter.run { Promise.value(1) }, with: 1)
+  }
+
+  @MainActor @Test func perform_cancelledJustAfterItsStart_doesntCallTheOperation() async throws {
+    let limiter = Limiter(1)
+    let (running, end) = Promise<Void>.withResolvers()
+    limiter.run(on: .immediate) { running }.ignoreErrors()
+    let calls = CallCounter()
+    let task = Task { try await limiter.perform { calls.call() } }
+    try await waitUntil { limiter.waitingCount == 1 }
+    // The task can't continue in between, because this function occupies its actor.
+    end.fulfill()
+    #expect(limiter.runningCount == 1 && limiter.waitingCount == 0)
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    try calls.expectNever()
+    #expect(limiter.runningCount == 0)
+  }
+
   @Test func asyncOperation_cancelled_runsUntilItsTaskEnds() async throws {
     let limiter = Limiter(1)
     let (entered, enter) = Promise<Void>.withResolvers()

@@ -95,6 +95,65 @@ import Testing
     #expect(try await count(cache, 2) > 1)
   }
 
+  /// Why a stale value isn't there anymore while work that replaces it is in progress.
+  enum Loss: CaseIterable { case expiry, eviction }
+
+  @Test(arguments: Loss.allCases, [true, false])
+  func refresh_isShared_afterTheStaleValueIsGone(_ loss: Loss, isFulfilled: Bool) async throws {
+    let caching = CoalescerCaching(
+      lifetime: .seconds(2), staleLifetime: .seconds(2), capacity: loss == .eviction ? 1 : nil)
+    let cache = RequestCoalescer<Int, Int>(caching: caching, clock: clock)
+    try await expectFulfillment(of: cache.promise(for: 1) { .value(1) }, with: 1)
+    await clock.advance(by: .seconds(2))
+    let (work, resolver) = Promise<Int>.withResolvers()
+    try await expectFulfillment(of: cache.promise(for: 1) { work }, with: 1)
+    switch loss {
+    case .expiry: await clock.advance(by: .seconds(3))
+    case .eviction: try await expectFulfillment(of: cache.promise(for: 2) { .value(2) }, with: 2)
+    }
+    let calls = CallCounter()
+    let joined = (0..<2).map { _ in
+      cache.promise(for: 1) {
+        calls.call()
+        return .value(4)
+      }
+    }
+    // The refresh continues without callers.
+    cache.promise(for: 1) { .value(5) }.cancel()
+    joined[0].cancel()
+    #expect(joined[1].isPending && work.isPending)
+    if isFulfilled {
+      resolver.fulfill(3)
+      try await expectFulfillment(of: joined[1], with: 3)
+      try await expectFulfillment(of: cache.promise(for: 1) { .value(6) }, with: 3)
+    } else {
+      resolver.reject(Boom())
+      try await expectRejection(of: joined[1], with: Boom())
+      try await expectFulfillment(of: cache.promise(for: 1) { .value(6) }, with: 6)
+    }
+    try calls.expectNever()
+    #expect(cache.count == 1)
+  }
+
+  @Test func refreshThatRequestsItsKey_afterTheStaleValueIsGone_isRejected() async throws {
+    let caching = CoalescerCaching(lifetime: .seconds(2), staleLifetime: .seconds(2))
+    let cache = RequestCoalescer<Int, Int>(caching: caching, clock: clock)
+    try await expectFulfillment(of: cache.promise(for: 1) { .value(1) }, with: 1)
+    await clock.advance(by: .seconds(2))
+    let (gate, resolver) = Promise<Void>.withResolvers()
+    let inner = Promise<Int>.withResolvers()
+    let stale = cache.promise(for: 1) {
+      gate.then(on: .immediate) {
+        inner.resolver.resolve(with: cache.promise(for: 1) { .value(2) })
+        return inner.promise
+      }
+    }
+    try await expectFulfillment(of: stale, with: 1)
+    await clock.advance(by: .seconds(3))
+    resolver.fulfill()
+    try await expectRejection(of: inner.promise, with: PromiseError.returnedItself)
+  }
+
   @Test func aCapacity_dropsTheLeastRecentlyUsed() async throws {
     let cache = RequestCoalescer<Int, Int>(caching: .init(capacity: 2))
     for key in [1, 2, 1, 3] { _ = try await count(cache, key) }

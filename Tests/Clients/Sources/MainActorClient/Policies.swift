@@ -52,6 +52,20 @@ final class Reading {
       parser.count += 1
       return Plain()
     }
+
+    // Several statements without a value, whose error doesn't matter.
+    let before = parser.count
+    try? await withTimeout(.seconds(60)) {
+      MainActor.assertIsolated()
+      parser.count += 1
+      _ = try await load()
+    }
+    try? await withDeadline(.now + .seconds(60)) {
+      parser.count += 1
+      _ = try await load()
+    }
+    precondition(parser.count == before + 4)
+
     let first = await firstToFinish({ Plain() }, { Plain() })
     let successful = try await firstToSucceed(
       { () -> Plain in throw Refused() },
