@@ -3,6 +3,8 @@ final class ReferenceGathering {
   private let world: ReferenceWorld
   let result = ReferencePromise(.resolver(CancelHooks()))
   private var observers: [Observer] = []
+  /// Whether it observes all inputs; it removes no observer before.
+  private var hasStarted = false
   /// How the combinator ended: true if it withdrew from its inputs, false if it left them pending.
   private var end: Bool?
 
@@ -12,22 +14,13 @@ final class ReferenceGathering {
     _ inputs: [ReferencePromise], _ receive: @escaping (Int, Settlement) -> Void
   ) -> ReferencePromise {
     for (index, input) in inputs.enumerated() {
-      if let withdraws = end {
-        // The combinator ended before it reached this input.
-        if withdraws { world.cancelIfUnconsumed(input) }
-        // Errors of inputs that are already rejected count as handled.
-        if !withdraws || input.outcome != nil { world.keep(input) }
-        continue
-      }
       let observer = Observer(input)
       observer.run = { receive(index, $0) }
       world.attach(observer, to: input)
-      switch end {
-      case nil: observers.append(observer)
-      case true?: world.withdraw(observer)
-      case false?: world.leave(observer)
-      }
+      observers.append(observer)
     }
+    hasStarted = true
+    removeAll()
     world.onCancel(result) { self.finish(withdrawing: true) }
     return result
   }
@@ -37,12 +30,18 @@ final class ReferenceGathering {
   func finish(withdrawing: Bool) -> Bool {
     guard end == nil else { return false }
     end = withdrawing
+    removeAll()
+    return true
+  }
+
+  /// Removes the observers, the newest first, if the combinator has ended.
+  private func removeAll() {
+    guard hasStarted, let end else { return }
     let all = observers
     observers = []
-    for observer in all {
-      if withdrawing { world.withdraw(observer) } else { world.leave(observer) }
+    for observer in all.reversed() {
+      if end { world.withdraw(observer) } else { world.leave(observer) }
     }
-    return true
   }
 }
 
