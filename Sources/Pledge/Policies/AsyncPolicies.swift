@@ -62,16 +62,6 @@ nonisolated(nonsending) public func withTimeout(
   _ = try await limited(TimeSpan(duration), TimeSource(clock), AsyncOperation(operation))
 }
 
-/// The same as ``withDeadline(_:clock:_:)``, for an operation without a value.
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-nonisolated(nonsending) public func withDeadline<C: Clock<Duration>>(
-  _ deadline: C.Instant, clock: C,
-  @_inheritActorContext @_implicitSelfCapture _ operation:
-    sending @escaping @isolated(any) () async throws -> sending Void
-) async throws {
-  try await withTimeout(clock.now.duration(to: deadline), clock: clock, operation)
-}
-
 /// The same as ``withDeadline(_:clock:_:)``, on the continuous clock, for an operation without a value.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 nonisolated(nonsending) public func withDeadline(
@@ -79,7 +69,7 @@ nonisolated(nonsending) public func withDeadline(
   @_inheritActorContext @_implicitSelfCapture _ operation:
     sending @escaping @isolated(any) () async throws -> sending Void
 ) async throws {
-  try await withDeadline(deadline, clock: ContinuousClock(), operation)
+  try await withTimeout(ContinuousClock.now.duration(to: deadline), operation)
 }
 
 /// Acquires a resource, calls `body` with it, and releases it, whether `body` succeeds or fails.
