@@ -40,11 +40,14 @@ final class FoundationTests: XCTestCase {
     try XCTUnwrap(URL(string: "http://example.invalid/\(code)"))
   }
 
-  private func outcome<T>(of promise: Promise<T>) -> PromiseKit.Result<T>? {
-    let done = expectation(description: "")
+  private func value<T>(of promise: Promise<T>) throws -> T {
+    let done = expectation(description: "resolved")
     promise.pipe { _ in done.fulfill() }
     wait(for: [done], timeout: 60)
-    return promise.result
+    switch try XCTUnwrap(promise.result) {
+    case .fulfilled(let value): return value
+    case .rejected(let error): throw error
+    }
   }
 
   func testTextOfABody() throws {
@@ -65,52 +68,41 @@ final class FoundationTests: XCTestCase {
     let promise = session.dataTask(.promise, with: try url(200)).validate().map {
       try JSONDecoder().decode([String: Int].self, from: $0.data)
     }
-    guard case .fulfilled(let value)? = outcome(of: promise) else { return XCTFail() }
-    XCTAssertEqual(value, ["answer": 42])
-  }
-
-  func testRequestAndTupleLabels() throws {
-    let promise = session.dataTask(.promise, with: URLRequest(url: try url(200)))
-    guard case .fulfilled(let (data, response))? = outcome(of: promise) else { return XCTFail() }
+    XCTAssertEqual(try value(of: promise), ["answer": 42])
+    let request = session.dataTask(.promise, with: URLRequest(url: try url(200)))
+    let (data, response) = try value(of: request)
     XCTAssertFalse(data.isEmpty)
     XCTAssertEqual((response as? HTTPURLResponse)?.statusCode, 200)
-  }
-
-  func testFailure() throws {
-    let promise = session.dataTask(.promise, with: try url(0))
-    guard case .rejected(let error)? = outcome(of: promise) else { return XCTFail() }
-    XCTAssertEqual((error as NSError).code, URLError.cannotFindHost.rawValue)
+    XCTAssertThrowsError(try value(of: session.dataTask(.promise, with: try url(0)))) {
+      XCTAssertEqual(($0 as NSError).code, URLError.cannotFindHost.rawValue)
+    }
   }
 
   func testValidate() throws {
-    let promise = session.dataTask(.promise, with: try url(404)).validate()
-    guard case .rejected(let error as PMKHTTPError)? = outcome(of: promise) else {
-      return XCTFail()
+    XCTAssertThrowsError(try value(of: session.dataTask(.promise, with: try url(404)).validate())) {
+      guard let error = $0 as? PMKHTTPError else { return XCTFail("\($0)") }
+      XCTAssertEqual(
+        error.localizedDescription, "Invalid HTTP response (404) for http://example.invalid/404.")
+      XCTAssertEqual(error.decodeResponse([String: Int].self), ["answer": 42])
+      XCTAssertNil(error.decodeResponse([String].self))
+      XCTAssertEqual((error.jsonDictionary as? [String: Int]), ["answer": 42])
+      XCTAssertEqual(error.failureReason, "{\"answer\":42}")
+      XCTAssertTrue(error.description.hasPrefix("<NSHTTPResponse> "))
+      XCTAssertTrue(error.description.contains("Status Code"))
     }
-    XCTAssertEqual(
-      error.localizedDescription, "Invalid HTTP response (404) for http://example.invalid/404.")
-    XCTAssertEqual(error.decodeResponse([String: Int].self), ["answer": 42])
-    XCTAssertNil(error.decodeResponse([String].self))
-    XCTAssertEqual((error.jsonDictionary as? [String: Int]), ["answer": 42])
-    XCTAssertEqual(error.failureReason, "{\"answer\":42}")
-    XCTAssertTrue(error.description.hasPrefix("<NSHTTPResponse> "))
-    XCTAssertTrue(error.description.contains("Status Code"))
-    let unauthorized = session.dataTask(.promise, with: try url(401)).validate()
-    guard case .rejected(let other)? = outcome(of: unauthorized) else { return XCTFail() }
-    XCTAssertEqual(other.localizedDescription, "Unauthorized (http://example.invalid/401")
+    XCTAssertThrowsError(try value(of: session.dataTask(.promise, with: try url(401)).validate())) {
+      XCTAssertEqual($0.localizedDescription, "Unauthorized (http://example.invalid/401")
+    }
   }
 
   func testUploads() throws {
     let data = session.uploadTask(.promise, with: try url(201), from: Data("x".utf8))
-    guard case .fulfilled(let answer)? = outcome(of: data) else { return XCTFail() }
-    XCTAssertEqual((answer.response as? HTTPURLResponse)?.statusCode, 201)
-
+    XCTAssertEqual((try value(of: data).response as? HTTPURLResponse)?.statusCode, 201)
     let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     try Data("x".utf8).write(to: file)
     defer { try? FileManager.default.removeItem(at: file) }
     let upload = session.uploadTask(.promise, with: try url(202), fromFile: file)
-    guard case .fulfilled(let other)? = outcome(of: upload) else { return XCTFail() }
-    XCTAssertEqual((other.response as? HTTPURLResponse)?.statusCode, 202)
+    XCTAssertEqual((try value(of: upload).response as? HTTPURLResponse)?.statusCode, 202)
   }
 
   func testDownload() throws {
@@ -119,13 +111,10 @@ final class FoundationTests: XCTestCase {
     let server = try XCTUnwrap(OneAnswerServer(body: "{\"answer\":42}"))
     let session = URLSession(configuration: .ephemeral)
     let promise = session.downloadTask(.promise, with: server.url, to: file)
-    guard case .fulfilled(let answer)? = outcome(of: promise) else {
-      return XCTFail("\(promise)")
-    }
-    XCTAssertEqual(answer.saveLocation, file)
+    XCTAssertEqual(try value(of: promise).saveLocation, file)
     XCTAssertEqual(try Data(contentsOf: file).count, 13)
-    let again = session.downloadTask(.promise, with: server.url, to: file)
-    guard case .rejected? = outcome(of: again) else { return XCTFail() }
+    XCTAssertThrowsError(
+      try value(of: session.downloadTask(.promise, with: server.url, to: file)))
   }
 
   func testNotification() {
@@ -142,9 +131,7 @@ final class FoundationTests: XCTestCase {
       let process = Process()
       process.executableURL = URL(fileURLWithPath: "/bin/echo")
       process.arguments = ["hello"]
-      guard case .fulfilled(let (out, _))? = outcome(of: process.launch(.promise)) else {
-        return XCTFail()
-      }
+      let (out, _) = try value(of: process.launch(.promise))
       let text = String(data: out.fileHandleForReading.readDataToEndOfFile(), encoding: .utf8)
       XCTAssertEqual(text, "hello\n")
     }
@@ -153,14 +140,14 @@ final class FoundationTests: XCTestCase {
       let process = Process()
       process.executableURL = URL(fileURLWithPath: "/bin/sh")
       process.arguments = ["-c", "echo out; echo err >&2; exit 3", ""]
-      guard case .rejected(let error)? = outcome(of: process.launch(.promise).print()),
-        case Process.PMKError.execution(_, let out, let err) = error
-      else { return XCTFail() }
-      XCTAssertEqual(out, "out\n")
-      XCTAssertEqual(err, "err\n")
-      XCTAssertEqual(
-        error.localizedDescription,
-        "Failed executing: `/bin/sh -c \"echo out; echo err >&2; exit 3\" \"\"` (3).")
+      XCTAssertThrowsError(try value(of: process.launch(.promise).print())) { error in
+        guard case Process.PMKError.execution(_, "out\n", "err\n") = error else {
+          return XCTFail("\(error)")
+        }
+        XCTAssertEqual(
+          error.localizedDescription,
+          "Failed executing: `/bin/sh -c \"echo out; echo err >&2; exit 3\" \"\"` (3).")
+      }
       XCTAssertEqual(
         Process.PMKError.notExecutable("/x").errorDescription, "File not executable: /x")
       XCTAssertEqual(
@@ -170,7 +157,7 @@ final class FoundationTests: XCTestCase {
     func testMissingProcess() {
       let process = Process()
       process.executableURL = URL(fileURLWithPath: "/does/not/exist")
-      guard case .rejected? = outcome(of: process.launch(.promise)) else { return XCTFail() }
+      XCTAssertThrowsError(try value(of: process.launch(.promise)))
     }
   #endif
 }

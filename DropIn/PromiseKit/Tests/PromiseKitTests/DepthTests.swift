@@ -49,29 +49,23 @@ final class DepthTests: PromiseKitTestCase {
     wait(for: [done], timeout: 60)
   }
 
-  func testRecursiveLoopOfGuaranteesInPlace() {
+  func testRecursiveLoopsInPlace() {
+    typealias Next = (Int) -> Guarantee<Int>
+    let links: [(Int, @escaping Next) -> Guarantee<Int>] = [
+      { count, next in Guarantee.value(count).then(on: nil, next) },
+      { count, next in
+        Promise<Int>(error: TestError.dummy).recover(on: nil) { _ -> Guarantee<Int> in next(count) }
+      },
+    ]
     let log = log
-    onSmallStack {
-      func step(_ count: Int) -> Guarantee<Int> {
-        Guarantee.value(count).then(on: nil) { count in
-          count == 50_000 ? .value(count) : step(count + 1)
+    for link in links {
+      onSmallStack {
+        func step(_ count: Int) -> Guarantee<Int> {
+          link(count) { $0 == 50_000 ? .value($0) : step($0 + 1) }
         }
+        XCTAssertEqual(step(0).value, 50_000)
+        XCTAssertEqual(log.values, [])
       }
-      XCTAssertEqual(step(0).value, 50_000)
-      XCTAssertEqual(log.values, [])
-    }
-  }
-
-  func testRecursiveRecoverInPlace() {
-    let log = log
-    onSmallStack {
-      func step(_ count: Int) -> Guarantee<Int> {
-        Promise<Int>(error: TestError.dummy).recover(on: nil) { _ -> Guarantee<Int> in
-          count == 50_000 ? .value(count) : step(count + 1)
-        }
-      }
-      XCTAssertEqual(step(0).value, 50_000)
-      XCTAssertEqual(log.values, [])
     }
   }
 

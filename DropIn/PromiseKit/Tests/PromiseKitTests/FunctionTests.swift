@@ -52,22 +52,22 @@ final class FunctionTests: PromiseKitTestCase {
   }
 
   func testErrorTexts() {
-    XCTAssertEqual(
-      PMKError.compactMap("a", Int.self).debugDescription, "Could not `compactMap<Int>`: a")
-    XCTAssertEqual(
-      PMKError.invalidCallingConvention.debugDescription,
-      "A closure was called with an invalid calling convention, probably (nil, nil)")
-    XCTAssertEqual(PMKError.returnedSelf.errorDescription, "A promise handler returned itself")
-    XCTAssertEqual(
-      PMKError.badInput.errorDescription, "Bad input was provided to a PromiseKit function")
-    XCTAssertEqual(
-      PMKError.cancelled.errorDescription, "The asynchronous sequence was cancelled")
-    XCTAssertEqual(
-      PMKError.emptySequence.errorDescription,
-      "The first or last element was requested for an empty sequence")
-    XCTAssertEqual(
-      PMKError.noWinner.localizedDescription,
-      "All thenables passed to race(fulfilled:) were rejected")
+    let texts: [(PMKError, String)] = [
+      (.compactMap("a", Int.self), "Could not `compactMap<Int>`: a"),
+      (
+        .invalidCallingConvention,
+        "A closure was called with an invalid calling convention, probably (nil, nil)"
+      ),
+      (.returnedSelf, "A promise handler returned itself"),
+      (.badInput, "Bad input was provided to a PromiseKit function"),
+      (.cancelled, "The asynchronous sequence was cancelled"),
+      (.emptySequence, "The first or last element was requested for an empty sequence"),
+      (.noWinner, "All thenables passed to race(fulfilled:) were rejected"),
+    ]
+    for (error, text) in texts {
+      XCTAssertEqual(error.debugDescription, text)
+      XCTAssertEqual(error.localizedDescription, text)
+    }
   }
 
   func testConfiguration() {

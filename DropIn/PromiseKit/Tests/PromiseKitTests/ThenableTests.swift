@@ -76,36 +76,24 @@ final class ThenableTests: PromiseKitTestCase {
   func testDefaultQueuesAreRead() throws {
     let map = DispatchQueue(label: "map")
     let end = DispatchQueue(label: "return")
+    func on<Value>(_ queue: DispatchQueue, _ value: Value) -> Value {
+      dispatchPrecondition(condition: .onQueue(queue))
+      return value
+    }
     conf.Q = (map: map, return: end)
     let promise = Promise.value(1)
-      .map { _ in dispatchPrecondition(condition: .onQueue(map)) }
-      .then { () -> Promise<Int> in
-        dispatchPrecondition(condition: .onQueue(map))
-        return .value(1)
-      }
-      .compactMap { (_: Int) -> [Int]? in
-        dispatchPrecondition(condition: .onQueue(map))
-        return [1]
-      }
-      .mapValues { (_: Int) -> Int in
-        dispatchPrecondition(condition: .onQueue(map))
-        return 1
-      }
-      .tap { _ in dispatchPrecondition(condition: .onQueue(map)) }
-      .get { _ in dispatchPrecondition(condition: .onQueue(end)) }
-      .done { _ in dispatchPrecondition(condition: .onQueue(end)) }
-      .ensure { dispatchPrecondition(condition: .onQueue(end)) }
-      .map { _ in throw TestError.dummy }
-      .recover { _ -> Promise<Void> in
-        dispatchPrecondition(condition: .onQueue(map))
-        throw TestError.dummy
-      }
+      .map { on(map, $0) }
+      .then { on(map, Promise.value($0)) }
+      .compactMap { (number: Int) -> [Int]? in on(map, [number]) }
+      .mapValues { on(map, $0) }
+      .tap { _ in on(map, ()) }
+      .get { _ in on(end, ()) }
+      .done { _ in on(end, ()) }
+      .ensure { on(end, ()) }
+      .map { throw TestError.dummy }
+      .recover { error in on(map, Promise<Void>(error: error)) }
     let done = expectation(description: "")
-    promise.catch { _ in dispatchPrecondition(condition: .onQueue(end)) }
-      .finally {
-        dispatchPrecondition(condition: .onQueue(end))
-        done.fulfill()
-      }
+    promise.catch { _ in on(end, ()) }.finally { on(end, done.fulfill()) }
     wait(for: [done], timeout: 60)
     conf.Q = (map: nil, return: nil)
     XCTAssertEqual(Promise.value(1).map { $0 + 1 }.value, 2)
@@ -151,6 +139,40 @@ final class ThenableTests: PromiseKitTestCase {
       try Promise.value(2).map(on: global) { $0 + 1 }.wait()
     }
     XCTAssertEqual(try value(of: promise), 3)
+  }
+
+  /// The loops that PromiseKit's documentation recommends.
+  func testRetryAndSequence() throws {
+    func attempt<T>(_ body: @escaping () -> Promise<T>) -> Promise<T> {
+      var attempts = 0
+      func attempt() -> Promise<T> {
+        attempts += 1
+        return body().recover { error -> Promise<T> in
+          guard attempts < 3 else { throw error }
+          return after(.milliseconds(1)).then(attempt)
+        }
+      }
+      return attempt()
+    }
+    var failures = 2
+    let succeeding = attempt { () -> Promise<Int> in
+      failures -= 1
+      return failures < 0 ? .value(1) : Promise(error: TestError.dummy)
+    }
+    XCTAssertEqual(try value(of: succeeding), 1)
+    XCTAssertNotNil(error(of: attempt { Promise<Int>(error: TestError.dummy) }))
+
+    var fade = Guarantee()
+    var order: [Int] = []
+    for number in 0..<5 {
+      fade = fade.then { after(.milliseconds(1)) }.done { order.append(number) }
+    }
+    try value(of: fade)
+    XCTAssertEqual(order, [0, 1, 2, 3, 4])
+    let numbers = [1, 2, 3].reduce(Promise.value([Int]())) { chain, number in
+      chain.then { numbers in Promise.value(numbers + [number]) }
+    }
+    XCTAssertEqual(try value(of: numbers), [1, 2, 3])
   }
 
   func testForeignCatchMixin() throws {

@@ -35,24 +35,18 @@ final class ValuesTests: PromiseKitTestCase {
   }
 
   func testGuarantee() throws {
-    let a: Guarantee<[Int]> = sure.mapValues { $0 * 2 }
-    XCTAssertEqual(try value(of: a), [6, 2, 4])
-    let b: Guarantee<[Int]> = sure.flatMapValues { [$0, $0] }
-    XCTAssertEqual(try value(of: b), [3, 3, 1, 1, 2, 2])
-    let c: Guarantee<[String]> = sure.compactMapValues { $0 > 1 ? "\($0)" : nil }
-    XCTAssertEqual(try value(of: c), ["3", "2"])
-    let d: Guarantee<[Int]> = sure.thenMap { .value($0 + 1) }
-    XCTAssertEqual(try value(of: d), [4, 2, 3])
-    let e: Guarantee<[Int]> = sure.thenFlatMap { Guarantee.value([$0, 0]) }
-    XCTAssertEqual(try value(of: e), [3, 0, 1, 0, 2, 0])
-    let f: Guarantee<[Int]> = sure.filterValues { $0 > 1 }
-    XCTAssertEqual(try value(of: f), [3, 2])
-    let g: Guarantee<[Int]> = sure.sortedValues()
-    XCTAssertEqual(try value(of: g), [1, 2, 3])
-    let h: Guarantee<[Int]> = sure.sortedValues { $0 > $1 }
-    XCTAssertEqual(try value(of: h), [3, 2, 1])
-    let i: Promise<Int> = sure.firstValue
-    XCTAssertEqual(i.value, 3)
+    XCTAssertEqual(try value(of: sure.mapValues { $0 * 2 } as Guarantee), [6, 2, 4])
+    XCTAssertEqual(
+      try value(of: sure.flatMapValues { [$0, $0] } as Guarantee), [3, 3, 1, 1, 2, 2])
+    XCTAssertEqual(
+      try value(of: sure.compactMapValues { $0 > 1 ? "\($0)" : nil } as Guarantee), ["3", "2"])
+    XCTAssertEqual(try value(of: sure.thenMap { .value($0 + 1) } as Guarantee), [4, 2, 3])
+    XCTAssertEqual(
+      try value(of: sure.thenFlatMap { Guarantee.value([$0, 0]) } as Guarantee), [3, 0, 1, 0, 2, 0])
+    XCTAssertEqual(try value(of: sure.filterValues { $0 > 1 } as Guarantee), [3, 2])
+    XCTAssertEqual(try value(of: sure.sortedValues() as Guarantee), [1, 2, 3])
+    XCTAssertEqual(try value(of: sure.sortedValues { $0 > $1 } as Guarantee), [3, 2, 1])
+    XCTAssertEqual((sure.firstValue as Promise).value, 3)
     XCTAssertEqual(sure.lastValue.value, 2)
     XCTAssertEqual(try value(of: sure.firstValue { $0 == 2 }), 2)
   }

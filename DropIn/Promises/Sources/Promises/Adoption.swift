@@ -6,11 +6,11 @@ import Dispatch
 extension Promise {
   /// Creates a pending promise that can ``adopt(_:on:)`` another one.
   @inlinable
-  static func adopter() -> Promise<Value> {
+  convenience init(adopter: Void) {
     let (source, resolver) = Pledge.Promise<
       Pledge.Promise<UncheckedBox<Value>>
     >.withUnmanagedResolver()
-    return Promise(storage: source.then(on: .immediate) { $0 }, ending: .adopting(resolver))
+    self.init(storage: source.then(on: .immediate) { $0 }, ending: .adopting(resolver))
   }
 
   /// Resolves this promise like `inner`, one hop on `queue` later.

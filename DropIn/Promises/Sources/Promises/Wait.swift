@@ -8,9 +8,6 @@ private let waitingQueue = DispatchQueue(
 /// error.
 ///
 /// It never returns if the promise needs a handler on the blocked queue or thread.
-///
-/// - Parameter promise: The promise to wait for.
-/// - Returns: The value.
 public func awaitPromise<Value>(_ promise: Promise<Value>) throws -> Value {
   let semaphore = DispatchSemaphore(value: 0)
   var outcome: Swift.Result<Value, any Error>?
@@ -26,13 +23,10 @@ public func awaitPromise<Value>(_ promise: Promise<Value>) throws -> Value {
   return delivered(try outcome.get())
 }
 
-/// Waits until no promise is pending and no handler is queued.
+/// Waits until no promise is pending and no handler is queued; returns false after `timeout` seconds.
 ///
 /// It runs the run loop of the calling thread while it waits, so handlers on the main queue can run
 /// while the main thread waits.
-///
-/// - Parameter timeout: The maximum number of seconds to wait.
-/// - Returns: False if the time limit was reached.
 func waitForPromises(timeout: TimeInterval) -> Bool {
   let step = 0.01
   // The main thread has to run handlers, so it doesn't block.

@@ -6,10 +6,7 @@ import Dispatch
 /// The other forms of `wrap` are for completion handlers that take a value, an error, or both; an
 /// error rejects the promise.
 ///
-/// - Parameters:
-///   - queue: The queue on which `work` runs.
-///   - work: Makes the call with the completion handler that it receives.
-/// - Returns: A pending promise.
+/// **Execution.** `work` runs on `queue`, never inside this call.
 @inlinable
 public func wrap(
   on queue: DispatchQueue = .promises,
@@ -48,11 +45,7 @@ public func wrap<Value>(
   on queue: DispatchQueue = .promises,
   _ work: @escaping (@escaping @Sendable (Value, Error?) -> Void) throws -> Void
 ) -> Promise<Value> {
-  Promise<Value>(on: queue) { fulfill, reject in
-    try work { value, error in
-      if let error { reject(error) } else { fulfill(value) }
-    }
-  }
+  Promise(on: queue, completing: work)
 }
 
 /// Returns a promise for the result of a call whose completion handler takes an error and a value.
@@ -61,11 +54,7 @@ public func wrap<Value>(
   on queue: DispatchQueue = .promises,
   _ work: @escaping (@escaping @Sendable (Error?, Value) -> Void) throws -> Void
 ) -> Promise<Value> {
-  Promise<Value>(on: queue) { fulfill, reject in
-    try work { error, value in
-      if let error { reject(error) } else { fulfill(value) }
-    }
-  }
+  Promise(on: queue, completing: { completion in try work { completion($1, $0) } })
 }
 
 /// Returns a promise for the result of a call whose completion handler takes an optional value and
@@ -75,11 +64,7 @@ public func wrap<Value>(
   on queue: DispatchQueue = .promises,
   _ work: @escaping (@escaping @Sendable (Value?, Error?) -> Void) throws -> Void
 ) -> Promise<Value?> {
-  Promise<Value?>(on: queue) { fulfill, reject in
-    try work { value, error in
-      if let error { reject(error) } else { fulfill(value) }
-    }
-  }
+  Promise(on: queue, completing: work)
 }
 
 /// Returns a promise for the result of a call whose completion handler takes an error and an
@@ -89,11 +74,7 @@ public func wrap<Value>(
   on queue: DispatchQueue = .promises,
   _ work: @escaping (@escaping @Sendable (Error?, Value?) -> Void) throws -> Void
 ) -> Promise<Value?> {
-  Promise<Value?>(on: queue) { fulfill, reject in
-    try work { error, value in
-      if let error { reject(error) } else { fulfill(value) }
-    }
-  }
+  Promise(on: queue, completing: { completion in try work { completion($1, $0) } })
 }
 
 /// Returns a promise for the result of a call whose completion handler takes two optional values
@@ -103,9 +84,21 @@ public func wrap<Value1, Value2>(
   on queue: DispatchQueue = .promises,
   _ work: @escaping (@escaping @Sendable (Value1?, Value2?, Error?) -> Void) throws -> Void
 ) -> Promise<(Value1?, Value2?)> {
-  Promise<(Value1?, Value2?)>(on: queue) { fulfill, reject in
-    try work { value1, value2, error in
-      if let error { reject(error) } else { fulfill((value1, value2)) }
+  Promise(on: queue, completing: { completion in try work { completion(($0, $1), $2) } })
+}
+
+extension Promise {
+  /// Creates a promise that is resolved when `work` calls its completion handler; an error takes
+  /// precedence over a value.
+  @inlinable
+  convenience init(
+    on queue: DispatchQueue,
+    completing work: @escaping (@escaping @Sendable (Value, Error?) -> Void) throws -> Void
+  ) {
+    self.init(on: queue) { fulfill, reject in
+      try work { value, error in
+        if let error { reject(error) } else { fulfill(value) }
+      }
     }
   }
 }

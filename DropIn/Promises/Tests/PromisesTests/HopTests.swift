@@ -19,29 +19,19 @@ final class HopTests: XCTestCase {
     return count
   }
 
-  func test_everyLink_takesOneHop() {
-    XCTAssertEqual(hops { Promise(1).then { _ in } }, 1)
-    XCTAssertEqual(hops { Promise(1).then { $0 } }, 1)
-    XCTAssertEqual(hops { Promise(1).catch { _ in } }, 1)
-    XCTAssertEqual(hops { Promise(1).always {} }, 1)
-    XCTAssertEqual(hops { Promise(1).recover { _ in 1 } }, 1)
-    XCTAssertEqual(hops { Promise(1).validate { _ in true } }, 1)
-    XCTAssertEqual(hops { Promise(1).timeout(10) }, 1)
-    XCTAssertEqual(hops { Promise(1).then { $0 }.then { $0 }.then { $0 } }, 3)
-  }
-
-  func test_everyLink_takesOneHopForErrorsToo() {
-    func failed() -> Promise<Int> { Promise(Failure.first) }
-    XCTAssertEqual(hops { failed().then { _ in } }, 1)
-    XCTAssertEqual(hops { failed().then { $0 } }, 1)
-    XCTAssertEqual(hops { failed().then { Promise($0) } }, 1)
-    XCTAssertEqual(hops { failed().catch { _ in } }, 1)
-    XCTAssertEqual(hops { failed().always {} }, 1)
-    XCTAssertEqual(hops { failed().recover { _ in 1 } }, 1)
-    XCTAssertEqual(hops { failed().validate { _ in true } }, 1)
-    XCTAssertEqual(hops { failed().timeout(10) }, 1)
-    XCTAssertEqual(hops { failed().delay(10) }, 1)
-    XCTAssertEqual(hops { failed().then { $0 }.then { $0 }.catch { _ in } }, 3)
+  func test_everyLink_takesOneHop_forErrorsToo() {
+    for make in [{ Promise(1) }, { Promise<Int>(Failure.first) }] {
+      XCTAssertEqual(hops { make().then { _ in } }, 1)
+      XCTAssertEqual(hops { make().then { $0 } }, 1)
+      XCTAssertEqual(hops { make().catch { _ in } }, 1)
+      XCTAssertEqual(hops { make().always {} }, 1)
+      XCTAssertEqual(hops { make().recover { _ in 1 } }, 1)
+      XCTAssertEqual(hops { make().validate { _ in true } }, 1)
+      XCTAssertEqual(hops { make().timeout(10) }, 1)
+      XCTAssertEqual(hops { make().then { $0 }.then { $0 }.catch { _ in } }, 3)
+    }
+    XCTAssertEqual(hops { Promise<Int>(Failure.first).then { Promise($0) } }, 1)
+    XCTAssertEqual(hops { Promise<Int>(Failure.first).delay(10) }, 1)
   }
 
   func test_adoption_takesOneHopMore() {

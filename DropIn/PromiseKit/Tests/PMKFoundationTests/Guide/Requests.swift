@@ -40,20 +40,16 @@ extension URLSession {
 }
 
 private struct Scanner {
-  var fails = false
-
   func scan(_ completion: @escaping (Data?, String?, Error?) -> Void) {
-    DispatchQueue.global().async { [fails] in
-      if fails { completion(nil, nil, GuideError.noJSON) } else { completion(Data(), "text", nil) }
-    }
+    DispatchQueue.global().async { completion(Data(), "text", nil) }
   }
 }
 
-private class Screen {
+private final class Screen {
   let session = URLSession(configuration: .ephemeral)
   let users: URL
   let news: URL
-  var scanner = Scanner()
+  let scanner = Scanner()
   private let hasShown: (String) -> Void
 
   init(_ url: URL, news: URL? = nil, _ hasShown: @escaping (String) -> Void) {
@@ -66,33 +62,7 @@ private class Screen {
   }
   func show(_ image: Data?, _ text: String?) { hasShown(text ?? "nothing") }
   func show(_ error: Error) { hasShown("\(type(of: error))") }
-}
 
-private final class Before: Screen {
-  func load() {
-    session.json(from: users) { result in
-      switch result {
-      case .success(let user):
-        self.session.json(from: self.news) { result in
-          switch result {
-          case .success(let news): self.show(user, news)
-          case .failure(let error): self.show(error)
-          }
-        }
-      case .failure(let error):
-        self.show(error)
-      }
-    }
-  }
-
-  func scan() {
-    scanner.scan { image, text, error in
-      if let error { self.show(error) } else { self.show(image, text) }
-    }
-  }
-}
-
-private final class After: Screen {
   func load() {
     firstly {
       session.responseJSON(.promise, with: users)
@@ -113,10 +83,6 @@ private final class After: Screen {
     Promise { seal in
       scanner.scan { image, text, error in seal.resolve((image, text), error) }
     }
-  }
-
-  func showScan() {
-    scan().done { image, text in self.show(image, text) }.catch { self.show($0) }
   }
 
   func text() -> Promise<String?> { scan().map(\.text) }
@@ -159,51 +125,31 @@ final class RequestsGuideTests: XCTestCase {
     XCTAssertEqual(shown.all, texts)
   }
 
-  func testRequestsBefore() throws {
+  func testRequests() throws {
     let server = try server()
-    Before(server.url, show).load()
-    expect("42 42")
-  }
-
-  func testRequestsAfter() throws {
-    let server = try server()
-    After(server.url, show).load()
+    Screen(server.url, show).load()
     expect("42 42")
   }
 
   func testJSONOfAnotherShapeIsAnError() throws {
     let (server, other) = (try server(), try server("[1]"))
-    After(server.url, news: other.url, show).load()
+    Screen(server.url, news: other.url, show).load()
     expect("PMKError")
-  }
-
-  func testScanBefore() throws {
-    Before(try server().url, show).scan()
-    expect("text")
-  }
-
-  func testScanAfter() throws {
-    After(try server().url, show).showScan()
-    expect("text")
-  }
-
-  func testFailingScan() throws {
-    let screen = After(try server().url, show)
-    screen.scanner.fails = true
-    screen.showScan()
-    expect("GuideError")
   }
 
   func testBoth() throws {
     answers.expectedFulfillmentCount = 2
     let server = try server()
-    let screen = After(server.url, show)
+    let screen = Screen(server.url, show)
     let done = expectation(description: "done")
     screen.both().catch { XCTFail("\($0)") }.finally { done.fulfill() }
     wait(for: [done], timeout: 60)
     expect("text", "42 ")
     let text = expectation(description: "text")
-    screen.text().done { XCTAssertEqual($0, "text") }.ensure { text.fulfill() }.cauterize()
+    screen.scan().done { image, text in XCTAssertEqual(text, "text") }
+      .then { screen.text() }
+      .done { XCTAssertEqual($0, "text") }
+      .ensure { text.fulfill() }.cauterize()
     wait(for: [text], timeout: 60)
   }
 }

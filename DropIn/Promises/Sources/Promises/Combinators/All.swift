@@ -2,13 +2,10 @@ import Dispatch
 
 /// Returns a promise for all the values, in the order of `promises`.
 ///
-/// The first error rejects the result immediately.
+/// The first error rejects the result immediately. If there are no promises, the result is fulfilled
+/// with an empty array immediately.
 ///
-/// - Parameters:
-///   - queue: The queue on which the promises are observed.
-///   - promises: The promises to wait for.
-/// - Returns: A new promise; if there are no promises, it's fulfilled with an empty array
-///   immediately.
+/// **Execution.** The promises are observed on `queue`.
 @inlinable
 @_disfavoredOverload
 public func all<Value>(
@@ -34,9 +31,7 @@ public func all<Value, Container: Sequence>(
 /// The first error rejects the result immediately.
 @inlinable
 public func all<A, B>(
-  on queue: DispatchQueue = .promises,
-  _ promiseA: Promise<A>,
-  _ promiseB: Promise<B>
+  on queue: DispatchQueue = .promises, _ promiseA: Promise<A>, _ promiseB: Promise<B>
 ) -> Promise<(A, B)> {
   let (a, b) = (promiseA.source, promiseB.source)
   return gather(on: queue, fulfilled: [AnyInput(a), AnyInput(b)]) {}.then(on: queue) { _ in
@@ -49,9 +44,7 @@ public func all<A, B>(
 /// The first error rejects the result immediately.
 @inlinable
 public func all<A, B, C>(
-  on queue: DispatchQueue = .promises,
-  _ promiseA: Promise<A>,
-  _ promiseB: Promise<B>,
+  on queue: DispatchQueue = .promises, _ promiseA: Promise<A>, _ promiseB: Promise<B>,
   _ promiseC: Promise<C>
 ) -> Promise<(A, B, C)> {
   let (a, b, c) = (promiseA.source, promiseB.source, promiseC.source)
@@ -66,11 +59,8 @@ public func all<A, B, C>(
 /// The first error rejects the result immediately.
 @inlinable
 public func all<A, B, C, D>(
-  on queue: DispatchQueue = .promises,
-  _ promiseA: Promise<A>,
-  _ promiseB: Promise<B>,
-  _ promiseC: Promise<C>,
-  _ promiseD: Promise<D>
+  on queue: DispatchQueue = .promises, _ promiseA: Promise<A>, _ promiseB: Promise<B>,
+  _ promiseC: Promise<C>, _ promiseD: Promise<D>
 ) -> Promise<(A, B, C, D)> {
   let (a, b, c, d) = (promiseA.source, promiseB.source, promiseC.source, promiseD.source)
   return gather(on: queue, fulfilled: [AnyInput(a), AnyInput(b), AnyInput(c), AnyInput(d)]) {}.then(

@@ -2,12 +2,10 @@ import Dispatch
 
 /// Returns a promise for the results of `promises`, in their order.
 ///
-/// It waits for all promises. It is rejected, with the last error, only if none is fulfilled.
+/// It waits for all promises. It is rejected, with the last error, only if none is fulfilled. If there
+/// are no promises, the result, which is pending, is fulfilled with an empty array.
 ///
-/// - Parameters:
-///   - queue: The queue on which the promises are observed.
-///   - promises: The promises to wait for.
-/// - Returns: A new pending promise; if there are no promises, it's fulfilled with an empty array.
+/// **Execution.** The promises are observed on `queue`.
 @inlinable
 @_disfavoredOverload
 public func any<Value>(
@@ -34,9 +32,7 @@ public func any<Value, Container: Sequence>(
 /// It waits for both. It is rejected, with the last error, only if none is fulfilled.
 @inlinable
 public func any<A, B>(
-  on queue: DispatchQueue = .promises,
-  _ promiseA: Promise<A>,
-  _ promiseB: Promise<B>
+  on queue: DispatchQueue = .promises, _ promiseA: Promise<A>, _ promiseB: Promise<B>
 ) -> Promise<(Maybe<A>, Maybe<B>)> {
   let (a, b) = (promiseA.source, promiseB.source)
   return gather(on: queue, resolved: [AnyInput(a), AnyInput(b)]).then(on: queue) { _ in
@@ -49,9 +45,7 @@ public func any<A, B>(
 /// It waits for all promises. It is rejected, with the last error, only if none is fulfilled.
 @inlinable
 public func any<A, B, C>(
-  on queue: DispatchQueue = .promises,
-  _ promiseA: Promise<A>,
-  _ promiseB: Promise<B>,
+  on queue: DispatchQueue = .promises, _ promiseA: Promise<A>, _ promiseB: Promise<B>,
   _ promiseC: Promise<C>
 ) -> Promise<(Maybe<A>, Maybe<B>, Maybe<C>)> {
   let (a, b, c) = (promiseA.source, promiseB.source, promiseC.source)

@@ -1,11 +1,8 @@
 import Dispatch
 
-/// Returns a promise that is resolved like the first of `promises` to be resolved.
+/// Returns a promise that is resolved like the first of `promises`, at least one, to be resolved.
 ///
-/// - Parameters:
-///   - queue: The queue on which the promises are observed.
-///   - promises: The promises to wait for, at least one.
-/// - Returns: A new pending promise.
+/// **Execution.** The promises are observed on `queue`.
 @inlinable
 public func race<Value>(
   on queue: DispatchQueue = .promises, _ promises: Promise<Value>...
@@ -13,12 +10,9 @@ public func race<Value>(
   race(on: queue, promises)
 }
 
-/// Returns a promise that is resolved like the first of `promises` to be resolved.
+/// Returns a promise that is resolved like the first of `promises`, at least one, to be resolved.
 ///
-/// - Parameters:
-///   - queue: The queue on which the promises are observed.
-///   - promises: The promises to wait for, at least one.
-/// - Returns: A new pending promise.
+/// **Execution.** The promises are observed on `queue`.
 @inlinable
 public func race<Value>(
   on queue: DispatchQueue = .promises, _ promises: [Promise<Value>]

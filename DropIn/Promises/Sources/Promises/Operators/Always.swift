@@ -4,10 +4,7 @@ extension Promise {
   /// Calls `work` for a value and for an error, and returns a promise that is resolved like this
   /// one.
   ///
-  /// - Parameters:
-  ///   - queue: The queue on which `work` runs.
-  ///   - work: Runs when this promise is resolved.
-  /// - Returns: A new pending promise.
+  /// **Execution.** `work` runs on `queue`.
   @inlinable
   @discardableResult
   public func always(

@@ -10,10 +10,6 @@ extension Promise {
   /// `work` runs on `queue`, never inside this call. It receives a closure that fulfills the
   /// promise and one that rejects it. Both can be called from any thread; only the first call has
   /// an effect. If `work` throws, the promise is rejected with that error.
-  ///
-  /// - Parameters:
-  ///   - queue: The queue on which `work` runs.
-  ///   - work: Resolves the promise.
   @inlinable
   public convenience init(on queue: DispatchQueue = .promises, _ work: @escaping Async) {
     self.init()

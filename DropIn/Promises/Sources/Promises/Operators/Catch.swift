@@ -8,10 +8,7 @@ extension Promise {
   ///
   /// The error is passed on to the returned promise; use `recover` to replace it.
   ///
-  /// - Parameters:
-  ///   - queue: The queue on which `reject` runs.
-  ///   - reject: Receives the error.
-  /// - Returns: A new pending promise.
+  /// **Execution.** `reject` runs on `queue`.
   @inlinable
   @discardableResult
   public func `catch`(

@@ -1,5 +1,4 @@
 import Dispatch
-@_spi(DropIns) import Pledge
 
 extension Promise {
   /// A closure that produces the value of a promise.
@@ -10,10 +9,6 @@ extension Promise {
   /// `work` runs on `queue`, never inside this call. If it throws, the promise is rejected with
   /// that error. Its result must be a `Value`; otherwise, reading the promise is a programmer
   /// error.
-  ///
-  /// - Parameters:
-  ///   - queue: The queue on which `work` runs.
-  ///   - work: Returns the value.
   @inlinable
   public convenience init<T>(on queue: DispatchQueue = .promises, _ work: @escaping Do<T>) {
     self.init()
@@ -34,10 +29,7 @@ extension Promise {
   public convenience init<T>(
     on queue: DispatchQueue = .promises, _ work: @escaping Do<Promise<T>>
   ) {
-    let (source, resolver) = Pledge.Promise<
-      Pledge.Promise<UncheckedBox<Value>>
-    >.withUnmanagedResolver()
-    self.init(storage: source.then(on: .immediate) { $0 }, ending: .adopting(resolver))
+    self.init(adopter: ())
     queue.hop {
       do {
         let inner = try work()

@@ -5,16 +5,13 @@ extension Promise {
   ///
   /// A value passes through. If `recovery` throws, the result is rejected with that error.
   ///
-  /// - Parameters:
-  ///   - queue: The queue on which `recovery` runs.
-  ///   - recovery: Receives the error and returns a promise.
-  /// - Returns: A new pending promise.
+  /// **Execution.** `recovery` runs on `queue`.
   @inlinable
   @discardableResult
   public func recover(
     on queue: DispatchQueue = .promises, _ recovery: @escaping (Error) throws -> Promise
   ) -> Promise {
-    chain(on: queue, to: .adopter(), (recovery, queue)) { outcome, result, work in
+    chain(on: queue, to: Promise(adopter: ()), (recovery, queue)) { outcome, result, work in
       let (recovery, queue) = work
       switch outcome {
       case .success(let value): result.fulfill(value)

@@ -11,16 +11,13 @@ extension Promise {
   ///
   /// If this promise is rejected, or `work` throws, the result is rejected with that error.
   ///
-  /// - Parameters:
-  ///   - queue: The queue on which `work` runs.
-  ///   - work: Receives the value and returns a promise.
-  /// - Returns: A new pending promise.
+  /// **Execution.** `work` runs on `queue`.
   @inlinable
   @discardableResult
   public func then<Result>(
     on queue: DispatchQueue = .promises, _ work: @escaping Then<Promise<Result>>
   ) -> Promise<Result> {
-    chain(on: queue, to: .adopter(), (work, queue)) { outcome, result, work in
+    chain(on: queue, to: Promise<Result>(adopter: ()), (work, queue)) { outcome, result, work in
       let (work, queue) = work
       result.adopt(try work(delivered(try outcome.get())), on: queue)
     }

@@ -6,10 +6,7 @@ extension Promise {
   /// If this promise takes longer, the result is rejected with ``PromiseError/timedOut``. The time
   /// starts with this call.
   ///
-  /// - Parameters:
-  ///   - queue: The queue on which this promise is observed and the timer fires.
-  ///   - interval: The number of seconds to wait.
-  /// - Returns: A new pending promise.
+  /// **Execution.** This promise is observed, and the timer fires, on `queue`.
   @inlinable
   @discardableResult
   public func timeout(
@@ -24,10 +21,7 @@ extension Promise {
   ///
   /// An error passes through immediately.
   ///
-  /// - Parameters:
-  ///   - queue: The queue on which this promise is observed and the timer fires.
-  ///   - interval: The number of seconds between the value of this promise and that of the result.
-  /// - Returns: A new pending promise.
+  /// **Execution.** This promise is observed, and the timer fires, on `queue`.
   @inlinable
   public func delay(
     on queue: DispatchQueue = .promises, _ interval: TimeInterval

@@ -6,10 +6,7 @@ extension Promise {
   /// Otherwise, the result is rejected with ``PromiseError/validationFailure``. An error passes
   /// through.
   ///
-  /// - Parameters:
-  ///   - queue: The queue on which `predicate` runs.
-  ///   - predicate: Whether to accept the value.
-  /// - Returns: A new pending promise.
+  /// **Execution.** `predicate` runs on `queue`.
   @inlinable
   @discardableResult
   public func validate(
