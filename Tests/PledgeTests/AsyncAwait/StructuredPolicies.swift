@@ -171,33 +171,6 @@ import Testing
     #expect(taken.count == 2)
   }
 
-  @MainActor @Test func closuresOfTheMainActor_stayThere() async throws {
-    let parser = Parser()
-    let results = try await concurrentMap(1...3, limit: 2) { number in
-      MainActor.assertIsolated()
-      parser.calls += number
-      return Parser()
-    }
-    #expect(results.count == 3 && parser.calls == 6)
-    let first = await firstToFinish(
-      {
-        parser.calls += 1
-        return Parser()
-      }, { Parser() })
-    #expect(first.calls == 0)
-    let hedge = try await hedged(delay: .seconds(3600)) {
-      parser.calls += 1
-      return Parser()
-    }
-    #expect(hedge.calls == 0)
-    let timed = try await withTimeout(.seconds(3600)) {
-      MainActor.assertIsolated()
-      parser.calls += 1
-      return Parser()
-    }
-    #expect(timed.calls == 0)
-  }
-
   // MARK: hedged
 
   @Test func hedged_secondAttemptWins_andTheFirstHasEnded() async throws {
@@ -275,21 +248,5 @@ import Testing
     task.cancel()
     await #expect(throws: Boom(code: 1)) { try await task.value }
     #expect(log.events == ["use ended", "release file"])
-  }
-
-  @Test func withResource_nonSendable_inActors() async throws {
-    actor Account {
-      let parser = Parser()
-      func use() async -> Int {
-        await withResource(
-          acquire: { self.parser }, release: { $0.calls += 10 }
-        ) { parser in
-          self.assertIsolated()
-          parser.calls += 1
-          return parser.calls
-        } + parser.calls
-      }
-    }
-    #expect(await Account().use() == 12)
   }
 }

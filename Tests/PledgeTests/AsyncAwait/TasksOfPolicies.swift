@@ -37,17 +37,6 @@ import Testing
     try await captured.expectNoneAlive()
   }
 
-  @Test func laterAttempts_haveTheValuesOfTheCaller() async throws {
-    let ids = Recorder<Int>()
-    _ = try? await Request.$id.withValue(1) {
-      try await retry(.fixed(attempts: 3, delay: .zero)) {
-        ids.record(Request.id)
-        throw Boom()
-      }
-    }
-    #expect(ids.events == [1, 1, 1])
-  }
-
   @Test func secondHedge_hasTheValuesOfTheCaller() async throws {
     let clock = TestClock()
     let calls = Recorder<Int>()
@@ -61,12 +50,5 @@ import Testing
     await calls.reaches(1).value
     await clock.advance(by: .seconds(1))
     #expect(try await id.value == 1)
-  }
-
-  @Test func elements_haveTheValuesOfTheCaller() async throws {
-    let ids = try await Request.$id.withValue(1) {
-      try await concurrentMap(0..<20, limit: 3) { _ in Request.id }
-    }
-    #expect(ids == Array(repeating: 1, count: 20))
   }
 }

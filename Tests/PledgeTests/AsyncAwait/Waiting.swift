@@ -226,19 +226,6 @@ import Testing
     }.get()
   }
 
-  @Test func line14_inAHandlerInPlace_forACombinatorOfALaterOne_runsThat() async throws {
-    _ = try await outsideTasks {
-      let (promise, resolver) = Promise<Int>.withResolvers()
-      let later = Box<Promise<[Int]>?>(nil)
-      let first = Promise.all([promise]).map(on: .immediate) { _ in try later.value?.wait() ?? [] }
-      later.value = .all([promise.map(on: .immediate) { $0 + 1 }])
-      resolver.fulfill(1)
-      let value = try first.currentResult?.get()
-      #expect(value == [2])
-      later.value = nil
-    }.get()
-  }
-
   @Test func line14_guaranteesToo() async throws {
     #expect(try await outsideTasks { try Guarantee.value(1).wait() }.get() == 1)
     expectDeadlock(

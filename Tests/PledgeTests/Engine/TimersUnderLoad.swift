@@ -7,18 +7,6 @@ import Testing
 ///
 /// It runs in processes of its own: these tests use real timers, and block all threads of a pool.
 @Suite struct TimersUnderLoad {
-  @Test func handlerInPlaceOfATimer_canWaitForAnotherTimer() async {
-    await #expect(processExitsWith: .success) {
-      let (start, resolver) = Promise<Void>.withResolvers()
-      let outer = start.delay(.milliseconds(1)).map(on: .immediate) {
-        try Promise<Void>.after(.milliseconds(1)).wait()
-      }
-      // Not in this task, where the handler would run if the timer has fired by then.
-      DispatchQueue.global().async { resolver.fulfill() }
-      try await expectFulfillment(of: outer)
-    }
-  }
-
   @Test func onCancelAfterATimeout_canWaitForATimer() async {
     await #expect(processExitsWith: .success) {
       let (promise, resolver) = Promise<Int>.withResolvers()
@@ -46,20 +34,6 @@ import Testing
       let handlers = (0..<3).map { n in timer.done(on: SlowExecutor()) { calls.record(n) } }
       for handler in handlers { try await expectFulfillment(of: handler) }
       #expect(calls.events == [0, 1, 2])
-    }
-  }
-
-  @Test func handlersInPlaceOfATimer_runInTheOrderOfAttachment() async {
-    await #expect(processExitsWith: .success) {
-      for _ in 0..<50 {
-        let calls = Recorder<Int>()
-        let (start, resolver) = Promise<Void>.withResolvers()
-        let timer = start.then(on: .immediate) { Promise<Void>.after(.microseconds(100)) }
-        let handlers = (0..<8).map { n in timer.done(on: .immediate) { calls.record(n) } }
-        resolver.fulfill()
-        for handler in handlers { try await expectFulfillment(of: handler) }
-        #expect(calls.events == Array(0..<8))
-      }
     }
   }
 

@@ -268,16 +268,6 @@ struct OneElement: AsyncSequence, Sendable {
     try await expectFulfillment(of: all, with: [2, 4])
   }
 
-  @Test @MainActor func boundedAll_startsThem_whereItWasWritten() async throws {
-    var started: [Int] = []
-    let all = Promise.all([1, 2], concurrently: 1) { number in
-      started.append(number)
-      return Guarantee.value(number)
-    }
-    try await expectFulfillment(of: all, with: [1, 2])
-    #expect(started == [1, 2])
-  }
-
   @Test func limiter_countsAGuarantee_untilItIsFulfilled() async throws {
     let limiter = Limiter(1)
     let (gate, open) = Promise<Int>.withResolvers()

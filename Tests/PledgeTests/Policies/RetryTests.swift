@@ -116,15 +116,6 @@ import Testing
     #expect(error.code == 2)
   }
 
-  @Test func throwingOperation_isRetried() async throws {
-    let count = CallCounter()
-    let promise = Promise<Int>.retry(.fixed(attempts: 2, delay: .zero), clock: clock) {
-      if count.call() == 1 { throw Boom() }
-      return .value(5)
-    }
-    try await expectFulfillment(of: promise, with: 5)
-  }
-
   @Test func attemptTimeout_endsOneAttempt() async throws {
     var policy = RetryPolicy.fixed(attempts: 2, delay: .seconds(1))
     policy.attemptTimeout = .seconds(10)

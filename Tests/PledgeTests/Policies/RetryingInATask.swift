@@ -6,16 +6,6 @@ import Testing
 @Suite struct RetryingInATask {
   let clock = TestClock()
 
-  @Test func nonSendableCaptures_andResults_areAccepted() async throws {
-    let parser = Parser()
-    let result = try await retry(.fixed(attempts: 3, delay: .zero), clock: clock) {
-      parser.calls += 1
-      if parser.calls < 3 { throw Boom() }
-      return parser
-    }
-    #expect(result === parser && parser.calls == 3)
-  }
-
   @Test func theErrorIsThatOfTheLastAttempt_andObserversAreCalledInOrder() async throws {
     let seen = Recorder<Int>()
     var calls = 0
@@ -139,25 +129,6 @@ import Testing
       }
       #expect(result.calls == 0 && calls == 2)
     }
-  }
-
-  @Test func anActorsIsolation_isKept() async throws {
-    actor Account {
-      let parser = Parser()
-      func load(_ policy: RetryPolicy) async throws -> Int {
-        try await retry(policy) {
-          self.assertIsolated()
-          await Task.yield()
-          self.parser.calls += 1
-          return self.parser.calls
-        }
-      }
-    }
-    let account = Account()
-    var limited = RetryPolicy.fixed(attempts: 2)
-    limited.attemptTimeout = .seconds(3600)
-    #expect(try await account.load(.fixed(attempts: 2)) == 1)
-    #expect(try await account.load(limited) == 2)
   }
 
   @Test(.apart) func manyAttempts_keepNothing() async throws {
