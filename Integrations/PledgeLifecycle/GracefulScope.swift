@@ -6,7 +6,7 @@
   /// deadline.
   ///
   /// ```swift
-  /// let requests = GracefulScope(limiter: Limiter(64), deadline: .seconds(20))
+  /// let requests = GracefulScope(deadline: .seconds(20))
   ///
   /// func respond(to request: Request) -> Promise<Response> {
   ///   requests.run { load(request) }
@@ -17,10 +17,9 @@
   /// try await group.run()
   /// ```
   ///
-  /// On graceful shutdown, the scope rejects new work with ``ShuttingDownError``, waits for the
-  /// work that is running or is queued in its limiter, and cancels whatever hasn't ended by the
-  /// deadline. A service group shuts down its services in reverse order, so list a scope before the
-  /// services that submit work to it.
+  /// On graceful shutdown, the scope rejects new work with ``ShuttingDownError``, waits for other
+  /// work, and cancels whatever hasn't ended by the deadline. A service group shuts down its services
+  /// in reverse order, so list a scope before the services that submit work to it.
   ///
   /// The deadline starts at the scope's turn, when those services have ended. If they wait for the
   /// scope's work, as a server that answers its last requests does, set the configuration's
@@ -48,23 +47,18 @@
     }
 
     private let state = Mutex(State())
-    private let limiter: Limiter?
     private let deadline: Duration
     private let clock: any Clock<Duration>
 
     /// Creates a scope that accepts work.
     ///
     /// - Parameters:
-    ///   - limiter: The limiter of the work, if any. Other code can also use it; the scope doesn't
-    ///     affect that code's operations.
     ///   - deadline: The time after the start of the scope's own shutdown by which work must have
     ///     ended.
     ///   - clock: The clock of the deadline.
     public init(
-      limiter: Limiter? = nil, deadline: Duration = .seconds(30),
-      clock: any Clock<Duration> = ContinuousClock()
+      deadline: Duration = .seconds(30), clock: any Clock<Duration> = ContinuousClock()
     ) {
-      self.limiter = limiter
       self.deadline = deadline
       self.clock = clock
     }
@@ -77,115 +71,71 @@
 
     // MARK: - Work
 
-    /// Runs `operation`, as soon as the limiter allows, if the scope has one.
+    /// Runs `operation`.
     ///
     /// After the shutdown has started, `operation` doesn't run and the promise is rejected with
     /// ``ShuttingDownError``. Cancelling the promise cancels the promise of `operation`. At the
     /// deadline of the shutdown, the scope cancels the promise in the same way, and it is rejected
-    /// with `CancellationError`. An operation that is still queued in the limiter then never
-    /// starts.
+    /// with `CancellationError`. If `operation` submits its work to a `Limiter`, work that is still
+    /// queued there then never starts.
     ///
     /// **Execution.** `operation` runs in the isolation in which it was written.
     ///
-    /// - Parameters:
-    ///   - priority: The priority in the limiter.
-    ///   - operation: Starts the work.
+    /// - Parameter operation: Starts the work.
     public func run<T: Sendable>(
-      priority: Int = 0,
       @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> Promise<T>
     ) -> Promise<T> {
-      start(
-        priority, executor(for: operation.isolation),
-        assumingIsolated(operation))
+      start(executor(for: operation.isolation), assumingIsolated(operation))
     }
 
-    /// Runs `operation`, as soon as the limiter allows, if the scope has one.
+    /// Runs `operation`.
     ///
-    /// See `run(priority:_:)`.
+    /// See `run(_:)`.
     ///
-    /// **Execution.** `operation` runs on `executor`; with `.immediate`, inside this call unless it
-    /// has to wait.
+    /// **Execution.** `operation` runs on `executor`; with `.immediate`, inside this call.
     ///
     /// - Parameters:
     ///   - executor: Where `operation` runs.
-    ///   - priority: The priority in the limiter.
     ///   - operation: Starts the work.
     @_disfavoredOverload
     public func run<T: Sendable>(
-      on executor: some PromiseExecutor, priority: Int = 0,
-      _ operation: @escaping @Sendable () throws -> Promise<T>
-    ) -> Promise<T> { start(priority, executor, operation) }
+      on executor: some PromiseExecutor, _ operation: @escaping @Sendable () throws -> Promise<T>
+    ) -> Promise<T> { start(executor, operation) }
 
-    /// Runs `operation`, which returns a guarantee or a promise of another module, as soon as the
-    /// limiter allows, if the scope has one.
+    /// Runs `operation`, which returns a guarantee or a promise of another module.
     ///
     /// Otherwise, this method behaves like the one for an operation that returns a promise.
     ///
     /// **Execution.** `operation` runs in the isolation in which it was written.
     ///
-    /// - Parameters:
-    ///   - priority: The priority in the limiter.
-    ///   - operation: Starts the work.
+    /// - Parameter operation: Starts the work.
     @_disfavoredOverload
     public func run<T: Thenable>(
-      priority: Int = 0,
       @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> T
     ) -> Promise<T.Value> {
       let body = assumingIsolated(operation)
-      return start(priority, executor(for: operation.isolation)) { try body().promise }
+      return start(executor(for: operation.isolation)) { try body().promise }
     }
 
-    /// Runs an asynchronous `operation`, as soon as the limiter allows, if the scope has one.
+    /// Runs an asynchronous `operation`.
     ///
     /// Cancelling the promise cancels the task of `operation`. Otherwise, this method behaves like
     /// the one for an operation that returns a promise.
     ///
     /// **Execution.** `operation` runs in its own task, in the isolation in which it was written.
     ///
-    /// - Parameters:
-    ///   - priority: The priority in the limiter.
-    ///   - operation: The work.
+    /// - Parameter operation: The work.
     @_disfavoredOverload
     public func run<T: Sendable>(
-      priority: Int = 0,
       @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> T
     ) -> Promise<T> {
-      let check = startCheck
-      return submit { [limiter] in
-        if let limiter {
-          limiter.run(priority: priority, checking: check, operation)
-        } else {
-          Promise(operation)
-        }
-      }
+      submit { Promise(operation) }
     }
 
     private func start<T: Sendable>(
-      _ priority: Int, _ executor: any PromiseExecutor,
-      _ operation: @escaping @Sendable () throws -> Promise<T>
+      _ executor: any PromiseExecutor, _ operation: @escaping @Sendable () throws -> Promise<T>
     ) -> Promise<T> {
-      let check = startCheck
-      let begin: @Sendable () throws -> Promise<T> = {
-        try check()
-        return try operation()
-      }
-      return submit { [limiter] in
-        if let limiter {
-          limiter.run(on: executor, priority: priority, begin)
-        } else {
-          Promise.value(()).then(on: executor) { try begin() }
-        }
-      }
-    }
-
-    /// Throws `CancellationError` after the deadline.
-    ///
-    /// Without this check, work that is cancelled at the deadline would make room in the limiter
-    /// for work that is about to be cancelled.
-    private var startCheck: @Sendable () throws -> Void {
-      { [weak self] in
-        if let self, self.state.withLock({ $0.isCancelled }) { throw CancellationError() }
-      }
+      submit { Promise.value(()).then(on: executor) { try operation() } }
     }
 
     private func submit<T: Sendable>(_ start: () -> Promise<T>) -> Promise<T> {
@@ -274,8 +224,8 @@
         state.isCancelled = true
         return state.work
       }
-      // Cancel the newest work first: most queued operations are newer than those that run, and are
-      // removed from the limiter before there is room for them.
+      // Cancel the newest work first: in a limiter, it waits for older work, and must be removed before
+      // there is room for it.
       for (_, cancel) in work.sorted(by: { $0.key > $1.key }) { cancel?() }
       return work.count
     }

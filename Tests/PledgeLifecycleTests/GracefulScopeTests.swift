@@ -1,5 +1,4 @@
 #if ServiceLifecycle
-  import Dispatch
   import Pledge
   import PledgeLifecycle
   import PledgeTesting
@@ -36,9 +35,8 @@
       #expect(scope.pendingCount == 0)
     }
 
-    @Test(arguments: [true, false])
-    func shutdown_waitsForRunningWork_andRejectsNewWork(limited: Bool) async throws {
-      let scope = GracefulScope(limiter: limited ? Limiter(2) : nil, deadline: .seconds(3600))
+    @Test func shutdown_waitsForRunningWork_andRejectsNewWork() async throws {
+      let scope = GracefulScope(deadline: .seconds(3600))
       let (gate, resolver) = Promise<Void>.withResolvers()
       let work = (0..<5).map { number in scope.run { gate.map { number } } }
       try await serving(scope) { trigger in
@@ -58,11 +56,9 @@
       #expect(scope.pendingCount == 0)
     }
 
-    @Test(arguments: [true, false])
-    func workThatTakesLongerThanTheDeadline_isCancelled(limited: Bool) async throws {
+    @Test func workThatTakesLongerThanTheDeadline_isCancelled() async throws {
       let clock = TestClock()
-      let scope = GracefulScope(
-        limiter: limited ? Limiter(1) : nil, deadline: .seconds(20), clock: clock)
+      let scope = GracefulScope(deadline: .seconds(20), clock: clock)
       let told = CallCounter()
       let begun = Recorder<Resolver<Int>>()
       let stuck = scope.run {
@@ -85,56 +81,27 @@
       try await expectCancellation(of: stuck)
       try await expectCancellation(of: task)
       #expect(scope.pendingCount == 0)
-      // With the limiter, either of the two can run; a queued operation never starts.
-      #expect(told.count <= 1)
+      try told.expectOnce()
     }
 
-    @Test(arguments: [true, false])
-    func workThatWaitsAtTheDeadline_neverStarts(asynchronous: Bool) async throws {
+    @Test func workThatWaitsInALimiter_atTheDeadline_neverStarts() async throws {
       let clock = TestClock()
       let limiter = Limiter(2)
-      let scope = GracefulScope(limiter: limiter, deadline: .seconds(20), clock: clock)
-      let started = CallCounter()
-      let waited = Recorder<Bool>()
+      let scope = GracefulScope(deadline: .seconds(20), clock: clock)
       let running = Recorder<Resolver<Void>>()
-      // Waits, although it is the oldest, so it is cancelled last.
-      limiter.pause()
-      let waiting: Promise<Void> =
-        if asynchronous {
-          scope.run(priority: -1) { () async in _ = started.call() }
-        } else {
-          scope.run(priority: -1) { () -> Promise<Void> in
-            started.call()
-            return .value(())
-          }
-        }
-      let blocking = scope.run {
-        Promise<Void> { resolver in
-          resolver.onCancel {
-            // The other one has made room by now. What waited is done, in one way or the other, before
-            // it is cancelled.
-            // On a thread that may block, which that of a task may not.
-            let isDone = DispatchSemaphore(value: 0)
-            DispatchQueue.global().async {
-              waited.record(#expect(throws: CancellationError.self) { try waiting.wait() } != nil)
-              isDone.signal()
-            }
-            isDone.wait()
-          }
-          running.record(resolver)
+      let work = (0..<6).map { _ in
+        scope.run(on: .immediate) {
+          limiter.run(on: .immediate) { Promise<Void> { resolver in running.record(resolver) } }
         }
       }
-      let other = scope.run { Promise<Void> { resolver in running.record(resolver) } }
-      limiter.resume()
-      try await expectFulfillment(of: running.reaches(2).promise)
+      #expect(limiter.runningCount == 2 && limiter.waitingCount == 4)
       try await serving(scope) { trigger in
         trigger.triggerGracefulShutdown()
         await clock.sleepers(atLeast: 1)
         await clock.advance(by: .seconds(20))
       }
-      #expect(waited.events == [true])
-      #expect(started.count == 0)
-      for work in [waiting, blocking, other] { try await expectCancellation(of: work) }
+      for promise in work { try await expectCancellation(of: promise) }
+      #expect(running.count == 2)
       try await expectFulfillment(of: limiter.idle())
     }
 
@@ -206,7 +173,7 @@
     }
 
     @Test func operation_runsInItsIsolation() async throws {
-      let scope = GracefulScope(limiter: Limiter(1))
+      let scope = GracefulScope()
       let onMain = await MainActor.run {
         scope.run { () -> Promise<Bool> in
           MainActor.assertIsolated()
@@ -273,12 +240,14 @@
       let limiter = Limiter(8)
       var rejected = 0
       for _ in 0..<100 {
-        let scope = GracefulScope(limiter: limiter, deadline: .zero)
+        let scope = GracefulScope(deadline: .zero)
         let submitting = Task.detached {
           (0..<1000).map { number in
             let token = tracker.track()
-            let work = scope.run(priority: number % 3) {
-              Promise.value(()).map(on: .global) { withExtendedLifetime(token) { number } }
+            let work = scope.run {
+              limiter.run {
+                Promise.value(()).map(on: .global) { withExtendedLifetime(token) { number } }
+              }
             }
             if number.isMultiple(of: 7) { work.cancel() }
             return work
