@@ -123,11 +123,7 @@ let package = Package(
       ]),
     .testTarget(
       name: "PledgeAsyncHTTPClientTests",
-      dependencies: [
-        "PledgeAsyncHTTPClient", "PledgeFoundation", "PledgeLifecycle", "PledgeMetrics",
-        "PledgeTesting", "PledgeTestingTraits", metricsTestKit,
-        product("NIOEmbedded", "swift-nio", "NIO"),
-      ] + httpClient + nio),
+      dependencies: ["PledgeAsyncHTTPClient", "PledgeTesting"] + httpClient + nio),
     .testTarget(
       name: "DocumentationTests",
       dependencies: [

@@ -63,24 +63,14 @@
       }
     }
 
-    @Test func timeout_closesTheRequest() async throws {
+    @Test func clientThatShutsDown_rejectsItsRequests() async throws {
+      let requests = Recorder<Promise<HTTPClient.Response>>()
       try await withServer { client, server, log in
-        let response = client.load("\(server)/part")
-        try await expectFulfillment(of: log.happens(.request("/part")))
-        let limited = response.timeout(after: .milliseconds(1))
-        try await expectRejection(of: limited, with: TimeoutError.self)
-        try await expectFulfillment(of: log.happens(.closed("/part")))
-      }
-    }
-
-    @Test func cancelledTask_closesTheRequest() async throws {
-      try await withServer { client, server, log in
-        let task = Task { try await client.load("\(server)/silent").value }
+        let response = client.load("\(server)/silent")
         try await expectFulfillment(of: log.happens(.request("/silent")))
-        task.cancel()
-        await #expect(throws: CancellationError.self) { _ = try await task.value }
-        try await expectFulfillment(of: log.happens(.closed("/silent")))
+        requests.record(response)
       }
+      try await expectRejection(of: try #require(requests.events.first))
     }
   }
 

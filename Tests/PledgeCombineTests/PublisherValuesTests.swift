@@ -57,39 +57,9 @@
       }
     }
 
-    @Test func cancelledTask_cancelsTheSubscription() async throws {
-      let source = HandFed()
-      let promise = source.firstValue()
-      let task = Task { try await promise.value }
-      task.cancel()
-      await #expect(throws: CancellationError.self) { try await task.value }
-      try source.cancellations.expectOnce()
-    }
-
     @Test func publisherThatDropsItsSubscriber_breaksThePromise() async throws {
       try await expectRejection(of: Dropping().firstValue(), with: BrokenPromiseError.self)
       try await expectRejection(of: Dropping().allValues(), with: BrokenPromiseError.self)
-    }
-
-    @Test func subject_isAskedAndLeft() async throws {
-      let subject = PassthroughSubject<Int, Never>()
-      let first = subject.firstValue()
-      let all = subject.prefix(2).allValues()
-      subject.send(1)
-      subject.send(2)
-      subject.send(3)
-      try await expectFulfillment(of: first, with: 1)
-      try await expectFulfillment(of: all, with: [1, 2])
-    }
-
-    @Test func thereAndBackAgain() async throws {
-      let promise = Promise.value(1).publisher.map { $0 + 1 }.firstValue()
-      try await expectFulfillment(of: promise, with: 2)
-      let (source, resolver) = Promise<Int>.withResolvers()
-      let end = source.publisher.map { $0 }.allValues()
-      end.cancel()
-      #expect(!resolver.fulfill(1))
-      try await expectCancellation(of: source)
     }
 
     @Test func manyRoundsOfFirstValue_leaveNothingBehind() async throws {

@@ -83,15 +83,6 @@
       try await expectRejection(of: second, with: BrokenPromiseError.self)
     }
 
-    @Test func timersOfTheLibrary_reachHandlersOnTheLoop() async throws {
-      try await withLoop { loop in
-        let result = Promise<Void>.after(.nanoseconds(1)).map(on: .eventLoop(loop)) {
-          loop.inEventLoop
-        }
-        try await expectFulfillment(of: result, with: true)
-      }
-    }
-
     @Test func executorThatIsNotUsedAnyMore_keepsNoLoop() throws {
       weak var released: EmbeddedEventLoop?
       do {

@@ -72,16 +72,6 @@
       try told.expectOnce()
     }
 
-    @Test func producerThatIsTold_mayFailTheFuture() async throws {
-      try await withLoop { loop in
-        let held = Held<Int>(on: loop)
-        let promise = held.future.promise(onCancel: { held.promise.fail(CancellationError()) })
-        promise.cancel()
-        try await expectCancellation(of: promise)
-        await #expect(throws: CancellationError.self) { try await held.future.get() }
-      }
-    }
-
     @Test func producerThatFailsTheFutureWithAnErrorOfItsOwn_leavesACancellation() async throws {
       try await withLoop { loop in
         let held = Held<Int>(on: loop)
@@ -99,17 +89,6 @@
       try await expectFulfillment(of: promise, with: 1)
       promise.cancel()
       try told.expectNever()
-    }
-
-    @Test func cancelledTask_givesUp() async throws {
-      let held = Held<Int>()
-      let told = CallCounter()
-      let promise = held.future.promise(onCancel: { told.call() })
-      let task = Task { try await promise.value }
-      task.cancel()
-      await #expect(throws: CancellationError.self) { try await task.value }
-      try await expectCancellation(of: promise)
-      try told.expectOnce()
     }
 
     @Test func futureOfATask_thatFailsWithACancellation_rejectsWithIt() async throws {
@@ -203,13 +182,6 @@
       let future = Promise<Int> { _ in }.future(on: someLoop)
       let error = await #expect(throws: BrokenPromiseError.self) { try await future.get() }
       #expect(error?.reason == .resolverDropped)
-    }
-
-    @Test func thereAndBackAgain() async throws {
-      let loop = someLoop
-      let promise = Promise.value(1).future(on: loop).map { $0 + 1 }.promise.future(on: loop)
-        .promise
-      try await expectFulfillment(of: promise, with: 2)
     }
 
     @Test func embeddedLoop_seesTheValueWhenItRuns() throws {

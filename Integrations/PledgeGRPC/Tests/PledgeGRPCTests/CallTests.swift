@@ -85,33 +85,6 @@ import Testing
     }
   }
 
-  @Test func timeoutOfThePromise_cancelsTheHandlersPromise() async throws {
-    let held = Held<String>()
-    let clock = TestClock()
-    try await withPeer {
-      $0.register(Methods.text) { _, _ in held.promise() }
-    } _: { peer, _ in
-      let reply = peer.call(Methods.text, "tea").timeout(after: .seconds(5), clock: clock)
-      try await expectFulfillment(of: held.started.reaches(1).promise)
-      await clock.advance(by: .seconds(5))
-      try await expectRejection(of: reply, with: TimeoutError.self)
-      try await expectFulfillment(of: held.cancelled.reaches(1).promise)
-    }
-  }
-
-  @Test func cancelledTask_cancelsTheHandlersPromise() async throws {
-    let held = Held<String>()
-    try await withPeer {
-      $0.register(Methods.text) { _, _ in held.promise() }
-    } _: { peer, _ in
-      let task = Task { try await peer.call(Methods.text, "tea").value }
-      try await expectFulfillment(of: held.started.reaches(1).promise)
-      task.cancel()
-      await #expect(throws: CancellationError.self) { _ = try await task.value }
-      try await expectFulfillment(of: held.cancelled.reaches(1).promise)
-    }
-  }
-
   @Test func clientThatDisconnects_cancelsTheHandlersPromise() async throws {
     let held = Held<String>()
     try await withPeer {
