@@ -122,7 +122,7 @@ struct Mutation: CustomTestStringConvertible, Sendable {
       .errorSwallowed),
     Mutation(
       "recover for another error", "error is NotFound", "error is Offline",
-      .errorSwallowed, .effectAdded, .effectLost),
+      .conditionChanged),
     Mutation(
       "recover rethrows another error", "throw error }", "throw Failure.none }",
       .errorChanged),
@@ -141,7 +141,7 @@ struct Mutation: CustomTestStringConvertible, Sendable {
       "      } catch {\n        log.write(error)\n        show(error)\n      }\n",
       "      } catch {\n        log.write(error)\n        show(error)\n      }\n      table.reload()\n",
       .effectRepeated, .effectAdded),
-    Mutation("assignment to another property", "cache = result", "total = result", .effectLost),
+    Mutation("assignment to another property", "cache = result", "total = result", .callReplaced),
     Mutation("assignment dropped", "cache = result\n", "\n", .effectLost),
     Mutation(
       "returns the wrong variable", "cache = result\n    return result",

@@ -24,34 +24,95 @@ struct Alignment {
       }
       return pairs
     }
-    var byKey: [String: [Int]] = [:]
-    for index in new.indices.reversed() { byKey[new[index].key, default: []].append(index) }
-    for index in old.indices {
-      guard let other = byKey[old[index].key]?.popLast() else { continue }
-      same.append((index, other))
-      freeOld.remove(index)
-      freeNew.remove(other)
+    same = Self.inOrder(old, new)
+    for pair in same {
+      freeOld.remove(pair.old)
+      freeNew.remove(pair.new)
     }
+    same += match { $0.key == $1.key }
     same += match { ($0.isUnlabelled || $1.isUnlabelled) && $0.isSimilar(to: $1) }
+    // An event of which only the value matters in one version, because it isn't waited for there.
+    _ = match { $0.kind == $1.kind && $0.subject == $1.subject && $0.isStrong != $1.isStrong }
     // Events whose value alone matters are compared where the value is used.
     freeOld = freeOld.filter { old[$0].isStrong }
     freeNew = freeNew.filter { new[$0].isStrong }
     changed = match { $0.kind == $1.kind && $0.kind != .block && $0.subject == $1.subject }
     replaced = match { first, second in
-      first.kind == .call && second.kind == .call && first.subject != second.subject
+      if first.kind == .set, second.kind == .set {
+        return first.values == second.values && first.subject != second.subject
+      }
+      return first.kind == .call && second.kind == .call && first.subject != second.subject
         && (first.values == second.values && !first.values.isEmpty
-          || first.baseName.isRelated(to: second.baseName))
+          || first.receiver == second.receiver
+            && first.baseName.isRelated(to: second.baseName))
     }
     missing = freeOld.sorted()
     added = freeNew.sorted()
+  }
+
+  /// The longest sequence of equal events that both paths have in the same order.
+  private static func inOrder(_ old: [Event], _ new: [Event]) -> [(old: Int, new: Int)] {
+    var numbers: [String: Int] = [:]
+    func number(_ event: Event) -> Int {
+      let next = numbers.count
+      let number = numbers[event.key] ?? next
+      numbers[event.key] = number
+      return number
+    }
+    let (old, new) = (old.map(number), new.map(number))
+    let width = new.count + 1
+    var lengths = [Int](repeating: 0, count: (old.count + 1) * width)
+    for one in old.indices.reversed() {
+      for two in new.indices.reversed() {
+        lengths[one * width + two] =
+          old[one] == new[two]
+          ? lengths[(one + 1) * width + two + 1] + 1
+          : max(lengths[(one + 1) * width + two], lengths[one * width + two + 1])
+      }
+    }
+    var result: [(old: Int, new: Int)] = []
+    var (one, two) = (0, 0)
+    while one < old.count, two < new.count {
+      if old[one] == new[two] {
+        result.append((one, two))
+        (one, two) = (one + 1, two + 1)
+      } else if lengths[(one + 1) * width + two] >= lengths[one * width + two + 1] {
+        one += 1
+      } else {
+        two += 1
+      }
+    }
+    return result
+  }
+
+  /// When the new path would do what only the old one does: after what happens before it.
+  func time(ofOld index: Int) -> Double {
+    let before = (same + changed + replaced).filter { $0.old < index }.map(\.new).max()
+    return Double(before ?? -1) + 0.5 + Double(index) * 1e-6
   }
 }
 
 extension Event {
   /// Whether the event matters for itself, and not only for its value.
-  var isStrong: Bool { kind != .call || isEffect || isAwaited || !closures.isEmpty || isPromise }
+  ///
+  /// A case with a value is only a value.
+  var isStrong: Bool {
+    kind != .call
+      || !subject.hasPrefix(".") && (isEffect || isAwaited || !closures.isEmpty || isPromise)
+  }
 
   var baseName: String { subject.split(separator: ".").last.map(String.init) ?? subject }
+
+  var receiver: Substring {
+    subject.lastIndex(of: ".").map { subject[..<$0] } ?? ""
+  }
+
+  /// Whether this only writes to a log.
+  var isLog: Bool {
+    kind == .call
+      && ["print", "debugPrint", "NSLog", "os_log", "Log", "Logger"].contains(
+        subject.prefix(while: CaseName.isWord))
+  }
 
   func isSimilar(to other: Event) -> Bool {
     kind == other.kind && subject == other.subject && values == other.values

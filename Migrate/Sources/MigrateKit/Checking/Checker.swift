@@ -8,6 +8,8 @@ public final class Checker {
   /// The types that exist in one version only.
   private let oldTypes: Set<String>
   private let newTypes: Set<String>
+  /// The names that functions of the old version have in the new one.
+  private var newNames: [String: String] = [:]
   private var findings = FindingCollector()
   /// The closures that are being compared, or have been.
   private var compared: Set<String> = []
@@ -26,11 +28,17 @@ public final class Checker {
     let oldGroups = Dictionary(grouping: old.declarations.functions, by: \.identity)
     var newGroups = Dictionary(grouping: new.declarations.functions, by: \.identity)
     matchChangedParameters(oldGroups, &newGroups)
+    for (identity, functions) in oldGroups {
+      guard let name = functions.first?.name, let other = newGroups[identity]?.first?.name,
+        name != other, new.declarations.byName[name] == nil
+      else { continue }
+      newNames[name] = other
+    }
     let oldOnly = inlinable(old, oldGroups.filter { newGroups[$0.key] == nil })
     let newOnly = inlinable(new, newGroups.filter { oldGroups[$0.key] == nil })
     for (identity, functions) in oldGroups.sorted(by: { $0.key < $1.key }) {
       let candidates = newGroups[identity] ?? []
-      for (index, function) in functions.enumerated() {
+      for (index, function) in functions.enumerated() where !function.file.isTest {
         let matches =
           functions.count == 1
           ? candidates : candidates.count == functions.count ? [candidates[index]] : candidates
@@ -38,7 +46,9 @@ public final class Checker {
           noteLost(function, oldOnly, newOnly)
         }
         for match in matches where match.statements != nil {
-          compare(function, match, among: matches, oldOnly, newOnly)
+          compare(
+            function, match, adding(functions, of: old, to: oldOnly, besides: function),
+            adding(matches, of: new, to: newOnly, besides: match))
         }
       }
     }
@@ -99,11 +109,24 @@ public final class Checker {
       old: function.place, new: nil)
   }
 
+  /// The functions whose calls are followed, with a function's twin: one that forwards to its `async`
+  /// twin, or the reverse, has the twin's effects.
+  private func adding(
+    _ functions: [FunctionDeclaration], of program: Program, to inlined: Inlined,
+    besides function: FunctionDeclaration
+  ) -> Inlined {
+    var result = inlined
+    for twin in functions where twin !== function && twin.isAsync != function.isAsync {
+      guard let body = program.body(of: twin) else { continue }
+      (result[twin.name], result[twin.qualifiedName]) = ((twin, body), (twin, body))
+    }
+    return result
+  }
+
   // MARK: Functions
 
   private func compare(
-    _ before: FunctionDeclaration, _ after: FunctionDeclaration,
-    among matches: [FunctionDeclaration], _ oldOnly: Inlined,
+    _ before: FunctionDeclaration, _ after: FunctionDeclaration, _ oldOnly: Inlined,
     _ newOnly: Inlined
   ) {
     guard let statements = before.statements, let others = after.statements else { return }
@@ -114,102 +137,88 @@ public final class Checker {
     {
       return
     }
-    // A function that forwards to its `async` twin, or the reverse, has the twin's effects.
-    var newOnly = newOnly
-    for twin in matches where twin !== after && twin.isAsync != after.isAsync {
-      if let body = new.body(of: twin) {
-        (newOnly[twin.name], newOnly[twin.qualifiedName]) = ((twin, body), (twin, body))
+    guard var result = comparison(before, after, oldOnly, newOnly) else { return }
+    if !result.judgment.isEmpty {
+      // A function that only one version calls is followed, if then less differs.
+      let (oldMore, newMore) = following(before, after, oldOnly, newOnly)
+      if oldMore.count > oldOnly.count || newMore.count > newOnly.count,
+        let other = comparison(before, after, oldMore, newMore),
+        other.judgment.count < result.judgment.count
+      {
+        result = other
       }
     }
-    let written = old.writtenMembers(of: before, oldOnly)
-    let members = new.writtenMembers(of: after, newOnly)
+    findings.parameters = result.old.unit.body.parameters
+    findings.declaration = after.place
+    findings.add(result.judgment, before.fullName, before.place, after.place)
+    for (one, two) in result.closures { compareClosures(one, two, result.old, result.new) }
+  }
+
+  private func comparison(
+    _ before: FunctionDeclaration, _ after: FunctionDeclaration, _ oldInlined: Inlined,
+    _ newInlined: Inlined
+  ) -> FunctionComparison? {
+    let written = old.writtenMembers(of: before, oldInlined)
+    let members = new.writtenMembers(of: after, newInlined)
     // Each doubles the number of paths.
     let followsFallbacks = max(written.fallbacks, members.fallbacks) <= 5
     let oldReading = Reading(
-      inlined: oldOnly, impliedTypes: written.impliedTypes(from: members),
-      ownTypes: oldTypes,
-      followsFallbacks: followsFallbacks)
+      inlined: oldInlined, impliedTypes: written.impliedTypes(from: members), ownTypes: oldTypes,
+      followsFallbacks: followsFallbacks, newNames: newNames)
     let newReading = Reading(
-      inlined: newOnly, impliedTypes: members.impliedTypes(from: written),
-      ownTypes: newTypes,
+      inlined: newInlined, impliedTypes: members.impliedTypes(from: written), ownTypes: newTypes,
       followsFallbacks: followsFallbacks)
-    guard let first = old.unit(before, oldReading), let second = new.unit(after, newReading)
-    else { return }
-    compare(first, second, oldReading, newReading, (written.names, members.names))
+    guard let first = Version(old, before, oldReading, written),
+      let second = Version(new, after, newReading, members)
+    else { return nil }
+    return FunctionComparison(first, second)
   }
 
-  private func compare(
-    _ first: Unit, _ second: Unit, _ oldReading: Reading, _ newReading: Reading,
-    _ names: (old: Set<String>, new: Set<String>)
+  /// The functions whose calls are followed, with those that only one version calls here.
+  private func following(
+    _ before: FunctionDeclaration, _ after: FunctionDeclaration, _ oldOnly: Inlined,
+    _ newOnly: Inlined
+  ) -> (old: Inlined, new: Inlined) {
+    var (oldMore, newMore) = (oldOnly, newOnly)
+    for _ in 0..<3 {
+      let names = old.writtenMembers(of: before, oldMore).names
+      let others = new.writtenMembers(of: after, newMore).names
+      let counts = (oldMore.count, newMore.count)
+      add(names.subtracting(others), of: before, in: old, to: &oldMore)
+      add(others.subtracting(names), of: after, in: new, to: &newMore)
+      if counts == (oldMore.count, newMore.count) { break }
+    }
+    return (oldMore, newMore)
+  }
+
+  /// Adds the functions with names that a function can call, if there is one for each.
+  private func add(
+    _ names: Set<String>, of function: FunctionDeclaration, in program: Program,
+    to inlined: inout Inlined
   ) {
-    var (first, second) = (first, second)
-    if first.isLinear != second.isLinear {
-      if !first.isLinear {
-        first = old.unit(first.function, oldReading, isLinear: true) ?? first
-      } else {
-        second = new.unit(second.function, newReading, isLinear: true) ?? second
-      }
+    for name in names {
+      let all = program.declarations.byName[name] ?? []
+      let own = all.filter { $0.owner == function.owner && $0 !== function }
+      guard own.count == 1, let body = program.body(of: own[0]) else { continue }
+      inlined[own[0].qualifiedName] = (own[0], body)
     }
-    let name = first.function.fullName
-    findings.parameters = first.body.parameters
-    findings.declaration = second.function.place
-    let isVague = (first.paths + second.paths).contains(where: \.isVague)
-    let closures: (Event, Event) -> Void = { [self] before, after in
-      if !isVague { compareClosures(before, after, first, second, oldReading, newReading) }
-    }
-    func comparison() -> Comparison {
-      Comparison(
-        old: first.paths, new: second.paths,
-        isFireAndForget: !first.function.type.isThenable && second.function.isAsync
-          && !first.function.isAsync,
-        compareClosures: closures)
-    }
-    var differences = comparison().run()
-    if differences == nil {
-      first = old.unit(first.function, oldReading, isLinear: true) ?? first
-      second = new.unit(second.function, newReading, isLinear: true) ?? second
-      differences = comparison().run()
-    }
-    let (before, after) = (first.function, second.function)
-    let becameLoop = before.callsItself != after.callsItself && (before.hasLoop || after.hasLoop)
-    if isVague || becameLoop, let all = differences {
-      differences = all.filter { $0.0.isAbsence(names, at: $0.1.new, in: after) }
-      if all.count != differences?.count {
-        let cause =
-          isVague
-          ? "runs closures in a way that isn't followed, such as a race"
-          : "called itself and has a loop now, or the reverse"
-        findings.add(
-          .undecided, "", name,
-          "`\(name)` \(cause): only which calls it contains was compared.", old: before.place,
-          new: after.place)
-      }
-    }
-    if first.isLinear, !(differences ?? []).isEmpty {
-      findings.add(
-        .undecided, "", name,
-        "`\(name)` has too many paths: its effects were compared without their conditions.",
-        old: first.function.place, new: second.function.place)
-    }
-    findings.add(differences ?? [], name, first.function.place, second.function.place)
   }
 
   private func compareClosures(
-    _ before: Event, _ after: Event, _ first: Unit, _ second: Unit,
-    _ oldReading: Reading, _ newReading: Reading
+    _ before: Event, _ after: Event, _ first: Version, _ second: Version
   ) {
     for (one, two) in zip(before.closures, after.closures) {
+      let name = first.function.fullName
       guard let oldBody = one.body, let newBody = two.body else {
-        if one.body == nil, let paths = new.paths(of: two, in: second, newReading) {
-          checkResumption([], paths, first.function.fullName, two.body?.place)
+        if one.body == nil, let paths = second.paths(of: two) {
+          checkResumption([], paths, name, two.body?.place)
         }
         continue
       }
       let key =
         "\(oldBody.place.description)|\(oldBody.place.offset)|\(newBody.place.description)|\(newBody.place.offset)"
-      guard compared.insert(key).inserted else { continue }
-      guard var oldPaths = old.paths(of: one, in: first, oldReading),
-        var newPaths = new.paths(of: two, in: second, newReading)
+      guard compared.insert(key).inserted, var oldPaths = first.paths(of: one),
+        var newPaths = second.paths(of: two)
       else { continue }
       if (oldPaths + newPaths).contains(where: \.isVague) { continue }
       let (oldIsPromise, newIsPromise) =
@@ -221,20 +230,27 @@ public final class Checker {
         } else if oldPaths.returnNothing, newBody.writtenResult == nil {
           newPaths = newPaths.withoutValues
         } else if oldIsPromise {
-          oldPaths =
-            old.paths(of: one, in: first, oldReading, settles: true) ?? oldPaths
+          oldPaths = first.paths(of: one, settles: true) ?? oldPaths
         } else {
-          newPaths =
-            new.paths(of: two, in: second, newReading, settles: true) ?? newPaths
+          newPaths = second.paths(of: two, settles: true) ?? newPaths
         }
       }
-      checkResumption(oldPaths, newPaths, first.function.fullName, newBody.place)
-      let comparison = Comparison(
-        old: oldPaths, new: newPaths, isFireAndForget: false,
-        compareClosures: { [self] in
-          compareClosures($0, $1, first, second, oldReading, newReading)
-        })
-      findings.add(comparison.run() ?? [], first.function.fullName, oldBody.place, newBody.place)
+      checkResumption(oldPaths, newPaths, name, newBody.place)
+      let stored = first.otherwiseStored(second)
+      // A function that took a callback perhaps takes a closure with a result now.
+      let settles = [oldPaths, newPaths].map { paths in
+        paths.contains { $0.events.contains { $0.kind == .settle } }
+      }
+      let result = Comparison(
+        old: first.without(stored, oldPaths), new: second.without(stored, newPaths),
+        isFireAndForget: false
+      ).run()
+      let judgment = Judgment(
+        result?.divergences ?? [], first, second,
+        followsPaths: !first.unit.isLinear && settles[0] == settles[1],
+        isSure: !(oldPaths + newPaths).contains(where: \.hasOwnObjects))
+      findings.add(judgment, name, oldBody.place, newBody.place)
+      for (one, two) in result?.closures ?? [] { compareClosures(one, two, first, second) }
     }
   }
 
@@ -257,31 +273,6 @@ public final class Checker {
       findings.add(
         .neverResumed, "", function,
         "On a path through this callback, the continuation isn't resumed.", old: nil, new: place)
-    }
-  }
-}
-
-extension Comparison.Difference {
-  /// Whether a version doesn't contain the name of what the other one does in this place at all.
-  fileprivate func isAbsence(
-    _ names: (old: Set<String>, new: Set<String>), at place: Place?,
-    in function: FunctionDeclaration
-  ) -> Bool {
-    let name =
-      detail.prefix { !"( ".contains($0) }.split(separator: ".").last.map(String.init) ?? ""
-    if name == function.name
-      || Library.allCases.contains(where: { Operators.role(name, $0) != nil })
-      || ["race", "any", "retry", "when", "all", "sleep"].contains(name)
-    {
-      return false
-    }
-    switch rule {
-    case .crash: return true
-    case .effectLost, .callReplaced: return !names.new.contains(name)
-    case .effectAdded:
-      let range = function.node.position.utf8Offset..<function.node.endPosition.utf8Offset
-      return !names.old.contains(name) && place?.file === function.file && range.contains(newOffset)
-    default: return false
     }
   }
 }

@@ -1,72 +1,225 @@
 /// Compares the paths of two versions of a function.
+///
+/// A path is explained by a path of the other version that answers no question otherwise and does the
+/// same. For a path that none explains, the most similar one says what differs.
 final class Comparison {
-  /// A difference on one pair of paths.
-  struct Difference: Hashable, Comparable {
-    let rule: Rule
-    let detail: String
-    let oldOffset: Int
-    let newOffset: Int
-    /// Whether an error on the path represents a cancellation.
-    var isCancelled = false
+  /// A path of each version, and what differs between them.
+  struct Pair {
+    let old: Int
+    let new: Int
+    var differences: [(difference: Difference, occurrence: Occurrence)] = []
+    /// The events that differ: what follows from them isn't reported again.
+    var causes: Set<Cause> = []
+    /// Whether a call that gets a callback was replaced by one that doesn't, or the reverse.
+    var losesCallback = false
+    /// The events that get closures in both versions.
+    var closures: [(Event, Event)] = []
 
-    /// Compares by place, and then by everything else: the order of findings is always the same.
-    static func < (first: Difference, second: Difference) -> Bool {
-      (
-        first.newOffset, first.oldOffset, first.rule.rawValue, first.detail,
-        first.isCancelled ? 1 : 0
-      ) < (
-        second.newOffset, second.oldOffset, second.rule.rawValue, second.detail,
-        second.isCancelled ? 1 : 0
-      )
-    }
+    var weight: Int { differences.reduce(0) { $0 + $1.difference.weight } }
 
-    /// Whether only a log tells, whether two assignments changed their order, which only observers notice, or whether an
-    /// actor replaces a queue: both run one piece of code at a time.
-    var isMinor: Bool {
-      // A line in the log, which `cauterize` writes.
-      if rule == .effectLost { return detail.hasPrefix("conf.logHandler(.cauterized(") }
-      if rule == .executorChanged {
-        return detail.hasPrefix("ran on the queue ") && detail.contains(" now runs on the actor ")
+    /// Whether the same differs here, in the same words.
+    func contains(_ difference: Difference) -> Bool {
+      differences.contains {
+        $0.difference.rule == difference.rule && $0.difference.detail == difference.detail
       }
-      guard rule == .orderChanged else { return false }
-      let parts = detail.components(separatedBy: "` and `")
-      return parts.count == 2 && parts.allSatisfy { $0.contains(" = ") }
     }
-  }
-
-  /// The places and paths of a difference.
-  struct Occurrence {
-    var old: Place?
-    var new: Place?
-    var pairs: [Int] = []
-  }
-
-  /// What differs: an event of either version, or both.
-  struct Cause: Hashable {
-    var old: String?
-    var new: String?
   }
 
   let old: [Path]
   let new: [Path]
-  /// Compares closures that both versions pass to the same call.
-  let compareClosures: (Event, Event) -> Void
   let isFireAndForget: Bool
-  private var found: [Difference: Occurrence] = [:]
-  private(set) var pairs: [(old: Int, new: Int)] = []
-  /// The events that differ: what follows from them isn't reported again.
-  var causes: Set<Cause> = []
-  /// Whether a call that gets a callback was replaced by one that doesn't, or the reverse.
-  var losesCallback = false
+  /// The pairs that describe the differences.
+  private(set) var pairs: [Pair] = []
+  /// The pair that is being compared, and the moment on its path.
+  var current = Pair(old: 0, new: 0)
+  var time = 0.0
+  /// What the paths contain that are described.
+  private lazy var words = (old: Words(old).all, new: Words(new).all)
 
-  init(
-    old: [Path], new: [Path], isFireAndForget: Bool,
-    compareClosures: @escaping (Event, Event) -> Void
-  ) {
+  init(old: [Path], new: [Path], isFireAndForget: Bool) {
     let kept = Self.withoutImpossibleFailures(old, new)
     (self.old, self.new) = Self.withSharedQuestions(kept.old, kept.new)
     self.isFireAndForget = isFireAndForget
-    self.compareClosures = compareClosures
+  }
+
+  /// Returns the differences in the order of their places, and the events that get closures in both
+  /// versions; nil if there are too many paths to compare.
+  func run() -> (divergences: [Divergence], closures: [(Event, Event)])? {
+    guard let candidates = compatiblePairs() else { return nil }
+    let all = candidates.map { candidate in
+      current = Pair(old: candidate.old, new: candidate.new)
+      compare()
+      return current
+    }
+    /// The pairs with a path, for each path, under the pair that describes it.
+    var chosen: [Int: [[Int]]] = [:]
+    for group in Dictionary(grouping: all.indices, by: { all[$0].old }).values {
+      if let best = closest(group, all) { chosen[best, default: []].append(group) }
+    }
+    for group in Dictionary(grouping: all.indices, by: { all[$0].new }).values {
+      let likely = withoutCancellations(group, all)
+      if let best = closest(likely, all) { chosen[best, default: []].append(likely) }
+    }
+    // Whoever answers the questions of both paths in this way sees the difference, unless these are
+    // the same questions in other words.
+    let shared = questions(old).intersection(questions(new))
+    func asksMore(_ path: Path) -> Bool {
+      path.decisions.keys.contains { !shared.contains($0) && !$0.hasSuffix(".isCancelled") }
+    }
+    func isClosed(_ pair: Pair) -> Bool { !asksMore(old[pair.old]) || !asksMore(new[pair.new]) }
+    for index in all.indices
+    where chosen[index] == nil && all[index].weight > 0 && isClosed(all[index]) {
+      chosen[index] = [[index]]
+    }
+    let order = chosen.keys.sorted()
+    pairs = order.map { all[$0] }
+    var found: [Difference: Divergence] = [:]
+    for (index, key) in order.enumerated() {
+      let pair = all[key]
+      let first = pair.differences.filter { $0.difference.weight > 1 }.map(\.occurrence.time).min()
+      for (difference, occurrence) in pair.differences {
+        // Whatever the answers are that only one version asks for.
+        let isCertain =
+          !difference.isComputation
+          && chosen[key, default: []].contains { group in
+            group.allSatisfy { all[$0].contains(difference) }
+          }
+        var divergence = found[difference] ?? Divergence(difference, occurrence)
+        divergence.pairs.append(index)
+        divergence.isCertain = divergence.isCertain || isCertain
+        divergence.isClosed = divergence.isClosed || isClosed(pair)
+        divergence.isFirst = divergence.isFirst || occurrence.time == first
+        found[difference] = divergence
+      }
+    }
+    let causes = pairs.reduce(into: Set<Cause>()) { $0.formUnion($1.causes) }
+    let losesCallback = pairs.contains(where: \.losesCallback)
+    let conditions = changedCondition().map { [$0] } ?? []
+    let divergences = (found.values + conditions).filter {
+      let difference = $0.difference
+      return !(difference.isCancelled && found[difference.general] != nil)
+        && !difference.isConsequence(of: causes, losesCallback: losesCallback)
+        && !difference.isOtherComputation { words }
+    }
+    .map { divergence in
+      var divergence = divergence
+      divergence.condition = condition(divergence)
+      return divergence
+    }
+    .sorted { $0.difference < $1.difference }
+    return (divergences, pairs.flatMap(\.closures))
+  }
+
+  private func closest(_ group: [Int], _ all: [Pair]) -> Int? {
+    group.min { (all[$0].weight, $0) < (all[$1].weight, $1) }
+  }
+
+  /// The pairs with a new path that doesn't ask for cancellations, where the old path has none.
+  private func withoutCancellations(_ group: [Int], _ all: [Pair]) -> [Int] {
+    let likely = group.filter { index in
+      !old[all[index].old].decisions.contains {
+        $0.value && $0.key.hasSuffix(".isCancelled")
+          && new[all[index].new].decisions[$0.key] == nil
+      }
+    }
+    return likely.isEmpty ? group : likely
+  }
+
+  private func questions(_ paths: [Path]) -> Set<String> { Set(paths.flatMap(\.decisions.keys)) }
+
+  /// The condition that each version checks and the other one doesn't.
+  private func changedCondition() -> Divergence? {
+    func conditions(_ paths: [Path]) -> Set<String> {
+      questions(paths).filter { question in
+        !["fails: ", "passes: "].contains(where: question.hasPrefix)
+          && !question.hasSuffix(".isCancelled")
+      }
+    }
+    let (all, others) = (conditions(old), conditions(new))
+    let (before, after) = (all.subtracting(others).sorted(), others.subtracting(all).sorted())
+    guard let first = before.first, let second = after.first else { return nil }
+    let difference = Difference(
+      rule: .conditionChanged, detail: "\(first)` became `\(second)", oldOffset: -1, newOffset: -1)
+    var result = Divergence(
+      difference, Occurrence(old: nil, new: nil, event: nil, time: .infinity))
+    result.pairs = Array(pairs.indices)
+    result.isFirst = true
+    // Another comparison of the same values, or the same one with another value.
+    let words = (Words(first).all, Words(second).all)
+    result.isCertain =
+      before.count == 1 && after.count == 1 && words.0.subtracting(words.1).count <= 1
+      && words.1.subtracting(words.0).count <= 1 && !words.0.isDisjoint(with: words.1)
+      && [" != nil", " ~ "].allSatisfy { first.contains($0) == second.contains($0) }
+    return result
+  }
+
+  /// The pairs of paths that answer all common questions equally; nil if there are too many.
+  private func compatiblePairs() -> [(old: Int, new: Int)]? {
+    let shared = Array(
+      Set(old.flatMap(\.decisions.keys)).intersection(new.flatMap(\.decisions.keys)))
+    let oldSignatures = old.map { signature($0, shared) }
+    let newSignatures = new.map { signature($0, shared) }
+    let oldCases = old.map(Self.cases)
+    let newCases = new.map(Self.cases)
+    var result: [(old: Int, new: Int)] = []
+    for first in old.indices {
+      for second in new.indices
+      where fit(oldSignatures[first], newSignatures[second])
+        && !contradicts(old[first], new[second]) && !contradicts(new[second], old[first])
+        && oldCases[first].allSatisfy({ newCases[second][$0.key] ?? $0.value == $0.value })
+      {
+        result.append((first, second))
+        if result.count > 4000 { return nil }
+      }
+    }
+    return result
+  }
+
+  /// The cases of enumerations that values are known to be on a path.
+  private static func cases(_ path: Path) -> [Substring: Substring] {
+    var result: [Substring: Substring] = [:]
+    for (question, holds) in path.decisions where holds {
+      if let (subject, name) = CaseName.split(question) { result[subject] = name }
+    }
+    return result
+  }
+
+  /// Whether a call fails on the second path whose receiver is nil on the first one.
+  private func contradicts(_ first: Path, _ second: Path) -> Bool {
+    second.decisions.contains { question, fails in
+      fails && question.hasPrefix("fails: ")
+        && first.decisions.contains { other, hasValue in
+          !hasValue && other.hasSuffix(" != nil")
+            && question.dropFirst(7).hasPrefix(other.dropLast(7) + ".")
+        }
+    }
+  }
+
+  private func signature(_ path: Path, _ questions: [String]) -> [Int8] {
+    questions.map { path.decisions[$0].map { $0 ? 1 : 2 } ?? 0 }
+  }
+
+  private func fit(_ first: [Int8], _ second: [Int8]) -> Bool {
+    for (one, other) in zip(first, second) where one != 0 && other != 0 && one != other {
+      return false
+    }
+    return true
+  }
+
+  /// Notes a difference on the pair that is being compared.
+  func note(
+    _ rule: Rule, _ detail: String, _ old: Place?, _ new: Place?, _ event: Event? = nil,
+    at time: Double? = nil
+  ) {
+    var difference = Difference(
+      rule: rule, detail: detail, oldOffset: old?.offset ?? -1,
+      newOffset: rule == .effectLost ? -1 : new?.offset ?? -1)
+    difference.isCancelled = [self.old[current.old], self.new[current.new]].contains { path in
+      path.decisions.contains { $0.value && $0.key.hasSuffix(".isCancelled") }
+    }
+    if current.differences.contains(where: { $0.difference == difference }) { return }
+    current.differences.append(
+      (difference, Occurrence(old: old, new: new, event: event, time: time ?? self.time)))
   }
 
   /// Leaves out failures that only one version considers, of calls that the other one makes without
@@ -119,131 +272,5 @@ final class Comparison {
       }
     }
     return (renamed(old), renamed(new))
-  }
-
-  /// Returns the differences, each with the condition under which it occurs; nil if there are too
-  /// many paths to compare.
-  func run() -> [(Difference, Occurrence, condition: String)]? {
-    let shared = Array(
-      Set(old.flatMap(\.decisions.keys)).intersection(new.flatMap(\.decisions.keys)))
-    let oldSignatures = old.map { signature($0, shared) }
-    let newSignatures = new.map { signature($0, shared) }
-    let oldCases = old.map(Self.cases)
-    let newCases = new.map(Self.cases)
-    for first in old.indices {
-      for second in new.indices
-      where fit(oldSignatures[first], newSignatures[second])
-        && !contradicts(old[first], new[second]) && !contradicts(new[second], old[first])
-        && oldCases[first].allSatisfy({ newCases[second][$0.key] ?? $0.value == $0.value })
-      {
-        pairs.append((first, second))
-        if pairs.count > 4000 { return nil }
-      }
-    }
-    for index in pairs.indices { compare(index) }
-    return found.filter { !isConsequence($0.key) && !isOtherComputation($0.key) }.map {
-      difference, occurrence in
-      (difference, occurrence, condition(difference, occurrence))
-    }
-    .sorted { $0.0 < $1.0 }
-  }
-
-  /// The cases of enumerations that values are known to be on a path.
-  private static func cases(_ path: Path) -> [Substring: Substring] {
-    var result: [Substring: Substring] = [:]
-    for (question, holds) in path.decisions where holds {
-      if let (subject, name) = CaseName.split(question) { result[subject] = name }
-    }
-    return result
-  }
-
-  /// Whether a call fails on the second path whose receiver is nil on the first one.
-  private func contradicts(_ first: Path, _ second: Path) -> Bool {
-    second.decisions.contains { question, fails in
-      fails && question.hasPrefix("fails: ")
-        && first.decisions.contains { other, hasValue in
-          !hasValue && other.hasSuffix(" != nil")
-            && question.dropFirst(7).hasPrefix(other.dropLast(7) + ".")
-        }
-    }
-  }
-
-  private func signature(_ path: Path, _ questions: [String]) -> [Int8] {
-    questions.map { path.decisions[$0].map { $0 ? 1 : 2 } ?? 0 }
-  }
-
-  private func fit(_ first: [Int8], _ second: [Int8]) -> Bool {
-    for (one, other) in zip(first, second) where one != 0 && other != 0 && one != other {
-      return false
-    }
-    return true
-  }
-
-  func note(
-    _ rule: Rule, _ detail: String, _ old: Place?, _ new: Place?, _ pair: Int
-  ) {
-    var difference = Difference(
-      rule: rule, detail: detail, oldOffset: old?.offset ?? -1,
-      newOffset: rule == .effectLost ? -1 : new?.offset ?? -1)
-    difference.isCancelled = isCancelled(pair)
-    var occurrence = found[difference] ?? Occurrence(old: old, new: new)
-    occurrence.pairs.append(pair)
-    found[difference] = occurrence
-  }
-
-  private func isCancelled(_ pair: Int) -> Bool {
-    [old[pairs[pair].old].decisions, new[pairs[pair].new].decisions].contains { decisions in
-      decisions.contains { $0.value && $0.key.hasSuffix(".isCancelled") }
-    }
-  }
-
-  /// Whether both versions compute a value from the same collections with the same functions: how
-  /// they go through the elements can't be compared.
-  private func isOtherComputation(_ difference: Difference) -> Bool {
-    guard [.resultChanged, .argumentChanged].contains(difference.rule) else { return false }
-    let parts = difference.detail.components(separatedBy: "` became `")
-    guard parts.count == 2, parts.contains(where: Words.describesElements),
-      // An order that is lost, or elements that are left out.
-      ["unordered ", "[]"].allSatisfy({ parts[0].contains($0) == parts[1].contains($0) }),
-      Words.shape(parts[0]) != Words.shape(parts[1])
-    else { return false }
-    return Words(parts[0]).all.isSubset(of: newWords) && Words(parts[1]).all.isSubset(of: oldWords)
-  }
-
-  private lazy var oldWords = Words(old).all
-  private lazy var newWords = Words(new).all
-
-  /// Whether a difference is explained by another one: it mentions a call that differs, or occurs
-  /// for other errors than cancellations, too.
-  private func isConsequence(_ difference: Difference) -> Bool {
-    if difference.isCancelled {
-      var general = difference
-      general.isCancelled = false
-      if found[general] != nil { return true }
-    }
-    let isEnding = [.errorSwallowed, .errorAdded, .errorChanged, .resultChanged]
-      .contains(difference.rule)
-    func mentions(_ part: String, _ key: String?) -> Bool {
-      guard let key else { return false }
-      // The texts of errors are shortened more than those of calls.
-      let start = isEnding && key.utf8.count > 150 ? key.prefix(110) : key[...]
-      return part.contains(start) && (part != key || isEnding)
-    }
-    let parts = difference.detail.components(separatedBy: "` became `")
-    // The call that settled a promise later was replaced, and with it all results.
-    if isEnding, losesCallback, difference.detail.contains("callback ") || parts.count == 1 {
-      return true
-    }
-    return causes.contains { cause in
-      let old = mentions(parts[0], cause.old)
-      let new = mentions(parts.last ?? "", cause.new)
-      switch difference.rule {
-      case .errorSwallowed: return old
-      case .errorAdded: return new
-      case .effectLost: return old && cause.new != nil
-      case .effectAdded, .effectRepeated: return new && cause.old != nil
-      default: return isEnding ? old || new : parts.count > 1 && old && new
-      }
-    }
   }
 }

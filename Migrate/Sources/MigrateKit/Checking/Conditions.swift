@@ -3,15 +3,15 @@ import Foundation
 extension Comparison {
   /// Describes the paths on which a difference occurs: the answers that all of them share, and that
   /// others don't.
-  func condition(_ difference: Difference, _ occurrence: Occurrence) -> String {
-    let with = Set(occurrence.pairs)
-    guard with.count < pairs.count, let sample = occurrence.pairs.first else { return "" }
+  func condition(_ divergence: Divergence) -> String {
+    let with = Set(divergence.pairs)
+    guard with.count < pairs.count, let sample = divergence.pairs.first else { return "" }
     func answer(_ pair: Int, _ question: String) -> Bool? {
       old[pairs[pair].old].decisions[question] ?? new[pairs[pair].new].decisions[question]
     }
     var common = old[pairs[sample].old].decisions
       .merging(new[pairs[sample].new].decisions) { first, _ in first }
-    for pair in occurrence.pairs.dropFirst() {
+    for pair in divergence.pairs.dropFirst() {
       common = common.filter { answer(pair, $0.key) == $0.value }
     }
     let others = pairs.indices.filter { !with.contains($0) }

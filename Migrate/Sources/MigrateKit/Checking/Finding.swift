@@ -17,6 +17,7 @@ public enum Rule: String, Sendable, CaseIterable {
   case effectAdded = "effect-added"
   case callReplaced = "call-replaced"
   case argumentChanged = "argument-changed"
+  case conditionChanged = "condition-changed"
   case executorChanged = "executor-changed"
   case priorityChanged = "priority-changed"
   case errorSwallowed = "error-swallowed"
@@ -42,7 +43,8 @@ public enum Rule: String, Sendable, CaseIterable {
     case .effectLost, .effectRepeated, .callReplaced, .errorSwallowed, .resumedTwice,
       .neverResumed, .crash, .waitLost:
       .error
-    case .effectAdded, .argumentChanged, .executorChanged, .priorityChanged, .errorAdded,
+    case .effectAdded, .argumentChanged, .conditionChanged, .executorChanged, .priorityChanged,
+      .errorAdded,
       .errorChanged, .resultChanged, .orderChanged, .becameSequential, .becameParallel:
       .warning
     case .startsLater, .callerWaits, .cancellation, .functionLost, .undecided:
@@ -58,6 +60,7 @@ public enum Rule: String, Sendable, CaseIterable {
     case .effectAdded: "Users see an effect that the program didn't have on this path."
     case .callReplaced: "The program does something else than before."
     case .argumentChanged: "The call does its work with other data than before."
+    case .conditionChanged: "The program takes another path than before for some values."
     case .executorChanged:
       "Code that expects its thread can crash or corrupt its data, and a busy main thread stalls"
         + " the interface."

@@ -6,38 +6,51 @@ struct FindingCollector {
   /// The place of that function.
   var declaration: Place?
 
+  /// Adds findings for the differences that are certain, and one note for the others.
+  mutating func add(_ judgment: Judgment, _ function: String, _ old: Place, _ new: Place) {
+    add(judgment.certain, function, old, new)
+    guard let first = judgment.undecided,
+      !all.contains(where: { $0.rule == .undecided && $0.function == function })
+    else { return }
+    let count = judgment.undecidedCount
+    let more = count > 1 ? " and in \(count - 1) more place\(count > 2 ? "s" : "")" : ""
+    add(
+      .undecided, "", function,
+      "`\(function)` can't be followed in both versions here\(more): it may differ.",
+      old: first.occurrence.old ?? old, new: first.occurrence.new ?? new)
+  }
+
   /// Adds findings for the differences between two versions of a function.
-  mutating func add(
-    _ differences: [(Comparison.Difference, Comparison.Occurrence, condition: String)],
-    _ function: String, _ old: Place, _ new: Place
-  ) {
-    var grouped: [String: [(Comparison.Difference, Comparison.Occurrence, condition: String)]] = [:]
+  mutating func add(_ divergences: [Divergence], _ function: String, _ old: Place, _ new: Place) {
+    var grouped: [String: [Divergence]] = [:]
     var order: [String] = []
-    for item in differences {
+    for item in divergences {
       // Many effects of one function that share a cause are one finding.
+      let difference = item.difference
       var key: String
-      switch item.0.rule {
-      case .executorChanged: key = item.0.rule.rawValue + item.0.detail.prefix { $0 != "|" }
-      case .startsLater, .callerWaits, .waitLost: key = item.0.rule.rawValue
-      default: key = "\(item.0)"
+      switch difference.rule {
+      case .executorChanged: key = difference.rule.rawValue + difference.detail.prefix { $0 != "|" }
+      case .startsLater, .callerWaits, .waitLost: key = difference.rule.rawValue
+      default: key = difference.site
       }
-      if item.0.isCancelled { key = "cancellation" }
+      if difference.isCancelled { key = "cancellation" }
       if grouped[key] == nil { order.append(key) }
       grouped[key, default: []].append(item)
     }
     for key in order {
       guard let items = grouped[key], let item = items.first else { continue }
-      let rule: Rule = key == "cancellation" ? .cancellation : item.0.rule
+      let rule: Rule = key == "cancellation" ? .cancellation : item.difference.rule
       let when = item.condition.isEmpty ? "" : ", when \(item.condition)"
       let details = items.map {
-        readable(named($0.0.detail, parameters).components(separatedBy: "|").last ?? "")
+        readable(named($0.difference.detail, parameters).components(separatedBy: "|").last ?? "")
       }
       let list = details.prefix(3).map { "`\($0)`" }.joined(separator: ", ")
       let more = details.count > 3 ? " and \(details.count - 3) more" : ""
-      let detail = named(item.0.detail, parameters).components(separatedBy: "` became `").map(
-        readable
-      )
-      .joined(separator: "` became `")
+      let detail = named(item.difference.detail, parameters).components(separatedBy: "` became `")
+        .map(
+          readable
+        )
+        .joined(separator: "` became `")
       let message: String =
         switch rule {
         case .effectLost: "`\(detail)` no longer happens\(when)."
@@ -45,6 +58,7 @@ struct FindingCollector {
         case .effectAdded: "`\(detail)` is new\(when)."
         case .callReplaced: "`\(detail)`\(when)."
         case .argumentChanged: "`\(detail)`\(when)."
+        case .conditionChanged: "The condition `\(detail)`\(when)."
         case .executorChanged: "\(list)\(more) \(detail.prefix { $0 != "|" })."
         case .priorityChanged: "`\(detail)`\(when)."
         case .errorSwallowed: "`\(detail)` is no longer thrown\(when)."
@@ -61,9 +75,14 @@ struct FindingCollector {
         case .crash: "The program now crashes\(when)."
         default: detail
         }
-      let severity: Severity? = items.allSatisfy(\.0.isMinor) ? .note : nil
+      let followers = items.map(\.followers).max() ?? 0
+      let rest =
+        followers > 0
+        ? " \(followers) more place\(followers > 1 ? "s differ" : " differs") after it." : ""
+      let severity: Severity? = items.allSatisfy(\.isMinor) ? .note : nil
       add(
-        rule, item.0.detail, function, message, old: item.1.old ?? old, new: item.1.new ?? new,
+        rule, item.difference.detail, function, message + rest, old: item.occurrence.old ?? old,
+        new: item.occurrence.new ?? new,
         severity: severity)
     }
   }

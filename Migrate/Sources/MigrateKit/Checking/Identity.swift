@@ -15,7 +15,8 @@ extension FunctionDeclaration {
         return false
       }
       let dot = token.previousToken(viewMode: .sourceAccurate)
-      let base = dot?.previousToken(viewMode: .sourceAccurate)
+      var base = dot?.previousToken(viewMode: .sourceAccurate)
+      if base?.text == "?" { base = base?.previousToken(viewMode: .sourceAccurate) }
       return dot?.text != "." || base?.text == "self"
     }
   }
@@ -38,7 +39,8 @@ extension FunctionDeclaration {
   /// `async`.
   var identity: String {
     var base = name
-    for suffix in ["_async", "Async"] where base.hasSuffix(suffix) && base.count > suffix.count {
+    for suffix in ["_async", "Async", "Promise"]
+    where base.hasSuffix(suffix) && base.count > suffix.count {
       base.removeLast(suffix.count)
     }
     let types = parameters.map(\.type).filter { !$0.contains("PMKNamespacer") }

@@ -8,6 +8,12 @@ struct WrittenMembers {
   var typed: [String: Set<String>] = [:]
   /// The names of functions and values that the code uses.
   var names: Set<String> = []
+  /// The names of variables that the code sets.
+  var assigned: Set<String> = []
+  /// All names, numbers, and words in texts.
+  var words: Set<Substring> = []
+  /// How often words are in the file of the function, outside the functions that are described.
+  var elsewhere: [Substring: Int] = [:]
   /// How often the code uses `??`.
   var fallbacks = 0
 
@@ -15,7 +21,34 @@ struct WrittenMembers {
     first.implied.formUnion(second.implied)
     first.typed.merge(second.typed) { $0.union($1) }
     first.names.formUnion(second.names)
+    first.assigned.formUnion(second.assigned)
+    first.words.formUnion(second.words)
     first.fallbacks += second.fallbacks
+  }
+
+  /// Whether a word is more often in the rest of the file than in that of the other version.
+  func gains(_ word: Substring, over other: WrittenMembers) -> Bool {
+    elsewhere[word, default: 0] > other.elsewhere[word, default: 0]
+  }
+
+  /// Adds the words of code, and the variables that it sets.
+  mutating func add(_ tokens: TokenSequence) {
+    /// The names after which a token would be an assignment to the last one.
+    var target: (name: String, isDeclared: Bool)?
+    var depth = 0
+    var wasDeclaring = false
+    for token in tokens {
+      for word in token.text.split(whereSeparator: Words.separates) { words.insert(word) }
+      switch token.tokenKind {
+      case .leftSquare: depth += 1
+      case .rightSquare: depth -= 1
+      case .identifier(let name) where depth == 0: target = (name, wasDeclaring)
+      case .equal, .binaryOperator("+="), .binaryOperator("-="), .binaryOperator("*="):
+        if let target, !target.isDeclared { assigned.insert(target.name) }
+      default: break
+      }
+      wasDeclaring = [.keyword(.let), .keyword(.var)].contains(token.tokenKind)
+    }
   }
 
   /// The types of members that this code implies and that `other` writes, if it's always the same.
@@ -43,6 +76,7 @@ extension Program {
     var result = WrittenMembers()
     var open = [function]
     var seen: Set<ObjectIdentifier> = []
+    result.elsewhere = words(of: function.file)
     while let next = open.popLast() {
       guard let statements = next.statements, seen.insert(ObjectIdentifier(next)).inserted else {
         continue
@@ -50,6 +84,15 @@ extension Program {
       let collector = MemberCollector(viewMode: .sourceAccurate)
       collector.walk(statements)
       result += collector.members
+      result.add(statements.tokens(viewMode: .sourceAccurate))
+      // A function inside it is a part of it.
+      let isInside =
+        next !== function && next.file === function.file
+        && function.node.position <= next.node.position
+        && next.node.endPosition <= function.node.endPosition
+      if next.file === function.file, !isInside {
+        result.elsewhere.merge(Words.counts(Syntax(statements))) { $0 - $1 }
+      }
       open += collector.members.names.compactMap { name in
         (inlined["\(next.owner).\(name)"] ?? inlined[name])?.0
       }

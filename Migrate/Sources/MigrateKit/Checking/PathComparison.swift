@@ -1,8 +1,8 @@
 /// What differs between two paths that answer all common questions equally.
 extension Comparison {
-  func compare(_ pair: Int) {
-    let second = new[pairs[pair].new]
-    let first = old[pairs[pair].old].settled(by: second)
+  func compare() {
+    let second = new[current.new]
+    let first = old[current.old].settled(by: second)
     let alignment = Alignment(first.events, second.events)
     let crashes = alignment.added.contains { second.events[$0].subject == "crash" }
     for index in alignment.missing {
@@ -12,68 +12,80 @@ extension Comparison {
       // A program that crashes does nothing more.
       if crashes || second.ending == .crash && first.ending != .crash { continue }
       if second.skips(event) { continue }
-      causes.insert(Cause(old: event.key, new: nil))
+      current.causes.insert(Cause(old: event.key, new: nil))
       let isRepeated = alignment.same.contains { first.events[$0.old].key == event.key }
+      time = alignment.time(ofOld: index)
       note(
         .effectLost, event.key + (isRepeated ? " as often as before" : ""), event.place,
-        second.endPlace, pair)
+        second.endPlace, event)
     }
     for index in alignment.added {
       let event = second.events[index]
+      time = Double(index)
       if event.subject == "crash" {
-        note(.crash, "", nil, event.place, pair)
+        note(.crash, "", nil, event.place)
         continue
       }
       if first.skips(event) { continue }
-      causes.insert(Cause(old: nil, new: event.key))
+      current.causes.insert(Cause(old: nil, new: event.key))
       let isRepeated = alignment.same.contains { second.events[$0.new].key == event.key }
-      note(isRepeated ? .effectRepeated : .effectAdded, event.key, nil, event.place, pair)
+      note(isRepeated ? .effectRepeated : .effectAdded, event.key, nil, event.place, event)
     }
     for match in alignment.changed {
+      time = Double(match.new)
       let (before, after) = (first.events[match.old], second.events[match.new])
-      causes.insert(Cause(old: before.key, new: after.key))
+      current.causes.insert(Cause(old: before.key, new: after.key))
       note(
-        .argumentChanged, "\(before.key)` became `\(after.key)", before.place, after.place,
-        pair)
-      compareClosures(before, after)
+        .argumentChanged, "\(before.key)` became `\(after.key)", before.place, after.place, after)
+      addClosures(before, after)
     }
     for match in alignment.replaced {
+      time = Double(match.new)
       let (before, after) = (first.events[match.old], second.events[match.new])
-      causes.insert(Cause(old: before.key, new: after.key))
-      if before.closures.isEmpty != after.closures.isEmpty { losesCallback = true }
+      current.causes.insert(Cause(old: before.key, new: after.key))
+      if before.closures.isEmpty != after.closures.isEmpty { current.losesCallback = true }
       note(
-        .callReplaced, "\(before.key)` became `\(after.key)", before.place, after.place,
-        pair)
-      compareClosures(before, after)
+        .callReplaced, "\(before.key)` became `\(after.key)", before.place, after.place)
+      addClosures(before, after)
     }
     for match in alignment.same {
-      compare(first.events[match.old], second.events[match.new], first, second, pair)
+      time = Double(match.new)
+      compare(first.events[match.old], second.events[match.new], first, second)
     }
-    compareWaits(first, second, pair)
-    compareOrder(alignment, first, second, pair)
-    compareConcurrency(alignment, first, second, pair)
-    compareEndings(first, second, pair)
+    time = .infinity
+    compareWaits(first, second)
+    compareEndings(first, second, alignment)
+    compareOrder(alignment, first, second)
+    compareConcurrency(alignment, first, second)
+  }
+
+  private func addClosures(_ before: Event, _ after: Event) {
+    if !before.closures.isEmpty || !after.closures.isEmpty {
+      current.closures.append((before, after))
+    }
   }
 
   private func compare(
-    _ before: Event, _ after: Event, _ first: Path, _ second: Path, _ pair: Int
+    _ before: Event, _ after: Event, _ first: Path, _ second: Path
   ) {
-    compareClosures(before, after)
+    addClosures(before, after)
     if first.skips(before) || second.skips(after) { return }
     // The call of an `async let` runs where its function is isolated, even if this path fails before
     // it is awaited.
     let isChildCall = second.lists[after.list].kind == .child && !after.isEffect
-    if !isChildCall { compareExecutors(before, after, pair) }
+    if !isChildCall { compareExecutors(before, after) }
     // A path that fails before it waits for a child task ends it.
     let goesOn = if case .value = second.ending { true } else { false }
     guard before.isStrong, after.isStrong || goesOn else { return }
     let wasWaitedFor = before.isAwaited || before.origin != 0
     let isLeft = first.waits(for: before) && !second.waits(for: after)
+    // A task that the function returns is awaited by its callers.
+    let isReturned = second.ending == .value(Value.promise(0).text)
     let isUnawaited =
       before.isAwaited && !after.isAwaited && before.isKnownToBeAwaited && !after.needsNoWait
-    if isUnawaited || wasWaitedFor && isLeft {
-      causes.insert(Cause(old: before.key, new: after.key))
-      note(.waitLost, after.summary, before.place, after.place, pair)
+    if !isReturned, isUnawaited || wasWaitedFor && isLeft {
+      current.causes.insert(Cause(old: before.key, new: after.key))
+      note(.waitLost, after.summary, before.place, after.place)
     }
     guard after.isStrong else { return }
     if before.priority != after.priority {
@@ -81,21 +93,23 @@ extension Comparison {
         .priorityChanged,
         "\(after.summary)` with priority `"
           + (after.priority.isEmpty ? "of the caller" : after.priority),
-        before.place, after.place, pair)
+        before.place, after.place)
     }
     let startedInside = first.lists[before.origin].kind == .own
     let origin = second.lists[after.origin].kind
     if startedInside, origin == .task || origin == .dispatched && isLeft {
-      note(.startsLater, after.summary, before.place, after.place, pair)
+      note(.startsLater, after.summary, before.place, after.place)
     }
     if first.lists[before.list].kind != .own, second.lists[after.list].kind == .own, isFireAndForget
     {
-      note(.callerWaits, after.summary, before.place, after.place, pair)
+      note(.callerWaits, after.summary, before.place, after.place)
     }
+    // Perhaps all that wait for one promise.
+    if after.kind == .settle { return }
     if before.isParallel != after.isParallel, !before.loops.isEmpty || !after.loops.isEmpty {
       note(
         before.isParallel ? .becameSequential : .becameParallel, after.summary, before.place,
-        after.place, pair)
+        after.place)
     }
     if before.loops.count == after.loops.count, before.loops != after.loops,
       let (one, two) = zip(before.loops, after.loops).first(where: { $0 != $1 }),
@@ -103,40 +117,41 @@ extension Comparison {
     {
       note(
         .argumentChanged, "\(before.summary) for each of \(one)` became `for each of \(two)",
-        before.place, after.place, pair)
+        before.place, after.place)
     }
     if before.loops.count < after.loops.count {
       note(
         .effectRepeated, "\(after.summary)` for each element of `\(after.loops.last ?? "")",
-        before.place, after.place, pair)
+        before.place, after.place)
     }
     if before.loops.count > after.loops.count {
       note(
         .effectLost, "\(after.summary)` for each element of `\(before.loops.last ?? "")",
-        before.place, after.place, pair)
+        before.place, after.place)
     }
   }
 
   /// Reports promises and tasks from elsewhere that a path no longer waits for, although it goes on.
-  private func compareWaits(_ first: Path, _ second: Path, _ pair: Int) {
+  private func compareWaits(_ first: Path, _ second: Path) {
     guard case .value = second.ending else { return }
     for (text, isCertain) in first.waits.sorted(by: { $0.key < $1.key })
     where isCertain && second.waits[text] == nil {
-      note(.waitLost, text, first.endPlace, second.endPlace, pair)
+      note(.waitLost, text, first.endPlace, second.endPlace)
     }
   }
 
-  private func compareExecutors(_ before: Event, _ after: Event, _ pair: Int) {
+  private func compareExecutors(_ before: Event, _ after: Event) {
     // A pause keeps no thread. An `async` function runs where it is isolated. Where a value is computed or a local variable is
     // set makes no difference, unless it keeps the main thread busy.
     if after.subject == "sleep" { return }
     if after.isAwaited || (!after.isStrong || after.isLocal) && after.executor != .main { return }
+    if after.isLog { return }
     if !after.isStrong, after.baseName.first?.isUppercase == true { return }
     guard Self.differ(before.executor, after.executor) else { return }
     note(
       .executorChanged,
       "ran on \(before.executor) and now runs on \(after.executor)|\(after.summary)",
-      before.place, after.place, pair)
+      before.place, after.place)
   }
 
   static func differ(_ before: Executor, _ after: Executor) -> Bool {
@@ -149,7 +164,7 @@ extension Comparison {
   /// Reports events that moved relative to the others: those outside the longest sequence in which
   /// both versions agree.
   private func compareOrder(
-    _ alignment: Alignment, _ first: Path, _ second: Path, _ pair: Int
+    _ alignment: Alignment, _ first: Path, _ second: Path
   ) {
     let matches = alignment.same
       .filter { first.events[$0.old].isStrong && second.events[$0.new].isStrong }
@@ -182,10 +197,11 @@ extension Comparison {
           return isInverted(one, two, first, second)
         })
       else { continue }
+      time = Double(match.new)
       note(
         .orderChanged,
         "\(first.events[match.old].summary)` and `\(first.events[matches[other].old].summary)",
-        first.events[match.old].place, second.events[match.new].place, pair)
+        first.events[match.old].place, second.events[match.new].place)
     }
   }
 
@@ -209,7 +225,7 @@ extension Comparison {
 
   /// Compares whether a call starts while another one, before it, is still in progress.
   private func compareConcurrency(
-    _ alignment: Alignment, _ first: Path, _ second: Path, _ pair: Int
+    _ alignment: Alignment, _ first: Path, _ second: Path
   ) {
     let matches = alignment.same
       .filter { first.events[$0.old].isAwaited && second.events[$0.new].isAwaited }
@@ -218,25 +234,33 @@ extension Comparison {
       let wasParallel = first.isInProgress(first.events[one.old], at: first.events[two.old])
       let isParallel = second.overlaps(second.events[one.new], second.events[two.new])
       guard wasParallel != isParallel else { continue }
+      time = Double(two.new)
       note(
         wasParallel ? .becameSequential : .becameParallel,
         "\(first.events[one.old].summary)` and `\(first.events[two.old].summary)",
-        first.events[two.old].place, second.events[two.new].place, pair)
+        first.events[two.old].place, second.events[two.new].place)
     }
   }
 
-  private func compareEndings(_ first: Path, _ second: Path, _ pair: Int) {
+  private func compareEndings(_ first: Path, _ second: Path, _ alignment: Alignment) {
     guard first.ending != second.ending else { return }
+    let places = (first.endPlace, second.endPlace)
+    /// When the call fails whose error ends a path.
+    func failure(_ error: String, _ path: Path, _ time: (Int) -> Double) -> Double? {
+      path.events.indices.last { error.hasPrefix("error of " + path.events[$0].key) }.map(time)
+    }
     switch (first.ending, second.ending) {
     case (_, .crash): break
     case (.error(let error), .value):
-      note(.errorSwallowed, error, first.endPlace, second.endPlace, pair)
+      let time = failure(error, first) { alignment.time(ofOld: $0 + 1) }
+      note(.errorSwallowed, error, places.0, places.1, at: time)
     case (.value, .error(let error)):
-      note(.errorAdded, error, first.endPlace, second.endPlace, pair)
+      let time = failure(error, second) { Double($0) + 0.25 }
+      note(.errorAdded, error, places.0, places.1, at: time)
     case (.error(let before), .error(let after)):
-      note(.errorChanged, "\(before)` became `\(after)", first.endPlace, second.endPlace, pair)
+      note(.errorChanged, "\(before)` became `\(after)", places.0, places.1)
     case (.value(let before), .value(let after)):
-      note(.resultChanged, "\(before)` became `\(after)", first.endPlace, second.endPlace, pair)
+      note(.resultChanged, "\(before)` became `\(after)", places.0, places.1)
     case (.crash, _): break
     }
   }

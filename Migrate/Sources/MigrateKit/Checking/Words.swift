@@ -1,3 +1,6 @@
+import Foundation
+import SwiftSyntax
+
 /// The names, numbers, and operators in descriptions of values.
 struct Words {
   private(set) var all: Set<Substring> = []
@@ -5,11 +8,14 @@ struct Words {
   init(_ text: String) { add(text) }
 
   init(_ paths: [Path]) {
+    // Most paths have the same texts.
+    var texts: Set<String> = []
     for path in paths {
-      for event in path.events { add(event.key) }
-      for question in path.decisions.keys { add(question) }
-      add(path.ending.text)
+      for event in path.events { texts.insert(event.key) }
+      texts.formUnion(path.decisions.keys)
+      texts.insert(path.ending.text)
     }
+    for text in texts { add(text) }
   }
 
   private mutating func add(_ text: String) {
@@ -19,15 +25,30 @@ struct Words {
     }
   }
 
+  /// Whether a text describes a computation of which too little is known, such as one with a partial
+  /// result, or with an array that is only empty on this path.
+  static func isPartial(_ text: String) -> Bool {
+    ["each0(", "[].", "+ ()", "reduce{", "zip(", "Dictionary("].contains {
+      text.replacingOccurrences(of: "{each0(", with: "{").contains($0)
+    } || text.hasPrefix("self +")
+  }
+
+  /// How often each word is in code.
+  static func counts(_ code: Syntax) -> [Substring: Int] {
+    code.tokens(viewMode: .sourceAccurate).reduce(into: [:]) { counts, token in
+      for word in token.text.split(whereSeparator: separates) { counts[word, default: 0] += 1 }
+    }
+  }
+
   /// Whether a text describes what is done with the elements of a collection.
   static func describesElements(_ text: String) -> Bool {
-    text.contains("each(") || text.contains("ap{")
+    ["each", "index(", "ap{", "reduce{", "{…}"].contains(where: text.contains)
   }
 
   /// A text without its words.
   static func shape(_ text: String) -> String { text.filter(separates) }
 
-  private static func separates(_ character: Character) -> Bool {
+  static func separates(_ character: Character) -> Bool {
     "()[]{},.:\"\\ ".contains(character)
   }
 

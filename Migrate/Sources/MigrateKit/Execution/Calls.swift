@@ -8,7 +8,8 @@ extension Machine {
     switch callee.kind {
     case .name(let name)
     where (Lowering.collectionNames.contains(name) || Self.pure.contains(name)) && name != "zip"
-      && isCollection(state) && state.environment[name] == nil:
+      && isCollection(state) && state.environment[name] == nil
+      && !(library != nil && ["all", "any"].contains(name)):
       let own = Expr(.member(Expr(.name("self"), callee.place), name), callee.place)
       return try call(own, arguments, expression, state, isEffect: isEffect)
     case .name(let name):
@@ -90,10 +91,12 @@ extension Machine {
 
   /// Records the call of a function that isn't described.
   func opaque(
-    _ name: String, _ labels: [String?], _ values: [Value], _ expression: Expr, _ state: State,
+    _ written: String, _ labels: [String?], _ values: [Value], _ expression: Expr, _ state: State,
     isEffect: Bool, isUnlabelled: Bool = false
   ) throws -> Values {
     var state = state
+    let mark = written.lastIndex(of: ".").map(written.index(after:)) ?? written.startIndex
+    let name = reading.newNames[String(written[mark...])].map { written[..<mark] + $0 } ?? written
     if let seconds = Self.pause(name, labels, values) {
       record(
         .call, key: "sleep(\(seconds))", subject: "sleep", values: seconds,
@@ -104,18 +107,26 @@ extension Machine {
     if name.hasPrefix("each([{…") || library != nil && ["race", "any", "retry"].contains(name) {
       state.isVague = true
     }
+    if Self.publisherOperators.contains(base), expression.containsCall { state.isVague = true }
+    // An object that settles the promise or resumes the continuation in its own way.
+    if values.contains(where: \.isResolver), base.first?.isUppercase == true {
+      state.isVague = true
+    }
     if name == "Optional.some", values.count == 1 { return [(state, values[0], nil)] }
     // The operator's own error, which a conversion writes.
     if name == "PMKError.compactMap" { return [(state, .plain(name), nil)] }
     // What `cauterize` logs, written by hand.
-    let mark = "\"PromiseKit:cauterized-error: \\("
-    if name == "print", values.count == 1, values[0].text.hasPrefix(mark) {
-      let error = values[0].text.dropFirst(mark.count).dropLast(2)
+    let start = "\"PromiseKit:cauterized-error: \\("
+    if name == "print", values.count == 1, values[0].text.hasPrefix(start) {
+      let error = values[0].text.dropFirst(start.count).dropLast(2)
       return try opaque(
         "conf.logHandler", [nil], [.plain(".cauterized(\(error))")], expression, state,
         isEffect: true)
     }
     if let known = combined(name, labels, values) { return [(state, known, nil)] }
+    if base == "data", labels == ["from"] {
+      return try opaque(name, ["for"], values, expression, state, isEffect: isEffect)
+    }
     if let (name, labels) = Self.request(name, labels, values) {
       return try opaque(
         name, labels, Array(values.dropFirst()), expression, state, isEffect: isEffect)
@@ -195,6 +206,13 @@ extension Machine {
     "map", "filter", "compactMap", "flatMap", "first", "contains", "sorted", "reduce", "allSatisfy",
     "min", "max", "mapValues", "compactMapValues", "forEach", "firstIndex", "last",
     "drop", "prefix",
+  ]
+
+  /// Operators of Combine's publishers, which aren't followed.
+  static let publisherOperators: Set<String> = [
+    "sink", "mapError", "eraseToAnyPublisher", "handleEvents", "receive", "subscribe",
+    "setFailureType", "replaceError", "tryMap", "Future", "Deferred", "sinkAsync", "asPromise",
+    "publisher", "promise", "flatMapLatest", "removeDuplicates", "debounce", "throttle",
   ]
 
   private func forEach(_ name: String, _ body: Body, _ state: State) throws -> Values {

@@ -117,7 +117,7 @@ extension Machine {
         try adopt(
           try call(link, [error], state), isCertain: !(link.handler?.mayReturnPromise ?? false)
         ) { _, result in
-          link.library == .google && link.handler?.returnsValue ?? false ? .fulfilled(result) : nil
+          link.handler?.returnsValue ?? false ? .fulfilled(result) : nil
         }
       }
     case (.finally, _):

@@ -160,8 +160,12 @@ extension Machine {
       ? .resolver(PromiseState.stored) : .plain(declarations.queues[name] ?? name)
   }
 
-  func member(_ base: Value, _ name: String) -> Value {
-    switch base {
+  func member(_ base: Value, _ written: String) -> Value {
+    // However a program's own extension of errors calls it.
+    let name =
+      ["isCancellation", "isCancelledError", "isCanceled"].contains(written)
+      ? "isCancelled" : written
+    return switch base {
     case .plain("self") where Declarations.collections.contains(owner): .plain("self.\(name)")
     case .plain("self"), .plain("Self"): property(name)
     case .resolver(let id): .resolverMethod(id, name)

@@ -7,7 +7,13 @@ extension Machine {
   func queueMethod(
     _ base: Expr, _ name: String, _ arguments: [Expr.Argument], _ state: State
   ) throws -> Values? {
-    guard ["async", "sync", "asyncAfter"].contains(name),
+    // A function with which the tree extends queues to run a closure and give its result.
+    let isAdded =
+      declarations.byName[name]?.contains {
+        $0.owner == "DispatchQueue" && ($0.isAsync || $0.type.isThenable)
+          && $0.parameters.count == 1
+      } ?? false
+    guard ["async", "sync", "asyncAfter"].contains(name) || isAdded,
       case .closure(let body)? = arguments.last?.value.kind
     else { return nil }
     return try evaluate(base, state).flatMap { state, value, flow -> Values in
@@ -15,9 +21,11 @@ extension Machine {
       let executor = Self.executor(named: value?.text ?? "")
       var state = state
       if executor == .pool { state.events.removeAll { $0.key == value?.text } }
-      let isPromise = arguments.contains {
-        if case .member(nil, "promise") = $0.value.kind { true } else { false }
-      }
+      let isPromise =
+        isAdded
+        || arguments.contains {
+          if case .member(nil, "promise") = $0.value.kind { true } else { false }
+        }
       let outer = (state.list, state.executor, state.priority)
       state.list = state.startList(.dispatched)
       let list = state.list

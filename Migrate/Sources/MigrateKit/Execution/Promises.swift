@@ -230,7 +230,8 @@ extension Machine {
           if fails { return settle(id, .rejected(error), place, state) }
           return try decide("\(value.text) != nil", state).flatMap { state, isThere in
             settle(
-              id, isThere ? .fulfilled(value) : .rejected(.plain("invalidCallingConvention")),
+              id,
+              isThere ? .fulfilled(value) : .rejected(.plain("PMKError.invalidCallingConvention")),
               place, state)
           }
         }

@@ -178,7 +178,9 @@ struct State {
 
   /// The call with this value, if the code hasn't waited for it.
   func openCall(_ text: String) -> Int? {
-    events.lastIndex { $0.kind == .call && $0.key == text && $0.end == .max }
+    // A case with a value is no call.
+    if text.hasPrefix(".") { return nil }
+    return events.lastIndex { $0.kind == .call && $0.key == text && $0.end == .max }
   }
 
   /// Notes that the call whose value is `text` perhaps returns a value and not a promise.

@@ -1,3 +1,5 @@
+import SwiftSyntax
+
 /// A function with the paths through it.
 final class Unit {
   let function: FunctionDeclaration
@@ -27,6 +29,8 @@ struct Reading {
   var ownTypes: Set<String> = []
   /// Whether both sides of each `??` are followed, and not only what it describes.
   var followsFallbacks = false
+  /// The names that functions have in the other version.
+  var newNames: [String: String] = [:]
 }
 
 /// The lowered functions of a tree.
@@ -38,9 +42,19 @@ final class Program {
   /// The operators of each function.
   private(set) var links: [ObjectIdentifier: [Link]] = [:]
 
+  /// How often words are in files.
+  private var words: [ObjectIdentifier: [Substring: Int]] = [:]
+
   init(_ tree: SourceTree) {
     self.tree = tree
     declarations = Declarations(tree)
+  }
+
+  func words(of file: SourceFile) -> [Substring: Int] {
+    if let known = words[ObjectIdentifier(file)] { return known }
+    let counts = Words.counts(Syntax(file.syntax))
+    words[ObjectIdentifier(file)] = counts
+    return counts
   }
 
   func body(of function: FunctionDeclaration) -> Body? {
@@ -145,6 +159,6 @@ extension Machine {
     return Path(
       decisions: state.decisions, events: events, ending: ending, endPlace: state.endPlace,
       lists: state.lists, joins: state.joins, doubts: state.doubts, waits: state.waits,
-      isVague: state.isVague)
+      isVague: state.isVague, hasOwnObjects: events.count < state.events.count)
   }
 }

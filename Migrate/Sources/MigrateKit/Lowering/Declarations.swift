@@ -26,6 +26,7 @@ final class Declarations {
   /// The library that the tree uses, if it uses only one.
   private let library: Library?
   private var getters: Set<String> = []
+  private var stored: [String: [String: String]] = [:]
   private var callbackErrors: [String: Set<Int>] = [:]
   /// The parts of properties that hold tuples.
   private var pairs: [String: [String: TypeGuess]] = [:]
@@ -50,6 +51,9 @@ final class Declarations {
       if collector.setsDefaultQueue, !file.path.contains("Test") { setsDefaultQueue = true }
       for (name, owner, type, typeName) in collector.properties {
         properties[name, default: []].append((owner, type, typeName))
+        if Self.waits.contains(where: typeName.contains) {
+          stored[owner, default: [:]][name] = typeName
+        }
       }
       for (name, type) in collector.closures { closureResults[name, default: []].insert(type) }
       for (name, type) in collector.aliases where type.isThenable { aliases[name] = type }
@@ -90,6 +94,9 @@ final class Declarations {
     "race", "firstly", "all", "any", "retry", "wrap", "value", "promise", "Promise", "Guarantee",
   ]
 
+  /// The types of what code waits for, and with which it settles that.
+  private static let waits = ["Promise<", "Guarantee<", "Resolver<", "Continuation<", "Task<"]
+
   private static let systemModules: Set<String> = [
     "Foundation", "UIKit", "SwiftUI", "AppKit", "Cocoa", "Combine", "Dispatch", "XCTest", "Testing",
     "CoreData", "CoreLocation", "CoreGraphics", "WebKit", "SafariServices", "MessageUI", "Security",
@@ -101,6 +108,13 @@ final class Declarations {
     "AuthenticationServices",
     "FBLPromises", "PackageDescription", "Collections", "Algorithms", "ArgumentParser",
   ]
+
+  /// Whether the tree declares a function, a property, or a type with a name.
+  func declares(_ name: String) -> Bool { names.contains(name) || typeNames.contains(name) }
+
+  /// The names of types without those of the types around them.
+  private lazy var typeNames = Set(
+    types.keys.map { $0.split(separator: ".").last.map(String.init) ?? $0 })
 
   /// The library of a file: the one that it imports, or the only one in the tree.
   func library(of file: SourceFile) -> Library? { Library.used(by: file.imports) ?? library }
@@ -295,6 +309,11 @@ final class Declarations {
     let own = all.filter { $0.owner == owner }
     let names = Set((own.isEmpty ? all : own).map(\.typeName))
     return names.count == 1 ? names.first.map { $0.trimmingCharacters(in: ["?", "!"]) } : nil
+  }
+
+  /// The properties of a type that store promises, continuations, or tasks, with what they store.
+  func storedTypes(in owner: String) -> [String: String] {
+    stored[owner] ?? [:]
   }
 
   /// What a part of a stored pair is: a promise or its resolver.

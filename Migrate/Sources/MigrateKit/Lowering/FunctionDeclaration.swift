@@ -71,6 +71,16 @@ final class FunctionDeclaration {
     return parts.map { String($0.prefix { $0 != ":" }) }
   }()
 
+  /// The type of the result, or of that of the promise that the function returns.
+  var plainResult: String {
+    let text = returns.filter { !$0.isWhitespace }
+    for name in ["Promise<", "Guarantee<"] where text.hasPrefix(name) && text.hasSuffix(">") {
+      let inner = String(text.dropFirst(name.count).dropLast())
+      return ["Void", "()"].contains(inner) ? "" : inner
+    }
+    return ["Void", "()"].contains(text) ? "" : text
+  }
+
   /// Whether a parameter can be a closure: a collection or a basic type can't.
   func takesClosure(at index: Int) -> Bool {
     guard parameters.indices.contains(index) else { return true }

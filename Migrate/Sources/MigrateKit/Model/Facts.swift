@@ -204,6 +204,8 @@ struct Path {
   let waits: [String: Bool]
   /// Whether the path runs closures in a way that isn't described.
   let isVague: Bool
+  /// Whether the path creates objects of types that only its version has.
+  let hasOwnObjects: Bool
 
   /// This path with values that handlers passed on, if `other` doesn't use their results.
   func settled(by other: Path) -> Path {

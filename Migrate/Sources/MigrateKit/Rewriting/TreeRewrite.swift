@@ -39,7 +39,7 @@ public struct TreeRewrite: Sendable {
     while true {
       try self.init(tree, addsTwins: addsTwins, unproved: unproved)
       let findings = Checker(old: tree, new: applied(to: tree)).run()
-        .filter { $0.severity > .note }
+        .filter { $0.severity > .note || $0.rule == .undecided }
       let keys = findings.compactMap { finding in
         finding.old.map { Rewriter.key($0.file.path, finding.function) }
       }

@@ -48,6 +48,12 @@ public final class SourceFile: @unchecked Sendable {
     return (low + 1, offset - lineStarts[low] + 1)
   }
 
+  /// Whether the file belongs to tests, whose effects users don't see.
+  var isTest: Bool {
+    !imports.isDisjoint(with: ["XCTest", "Testing", "Quick", "Nimble"])
+      || path.split(separator: "/").dropLast().contains { $0.hasSuffix("Tests") }
+  }
+
   /// The number of lines.
   public var lineCount: Int { lineStarts.count }
 

@@ -1,0 +1,102 @@
+/// A version of a function, and how it is read.
+struct Version {
+  let program: Program
+  let function: FunctionDeclaration
+  let reading: Reading
+  let members: WrittenMembers
+  private(set) var unit: Unit
+
+  /// Nil if the function has no body.
+  init?(
+    _ program: Program, _ function: FunctionDeclaration, _ reading: Reading,
+    _ members: WrittenMembers
+  ) {
+    guard let unit = program.unit(function, reading) else { return nil }
+    self.program = program
+    self.function = function
+    self.reading = reading
+    self.members = members
+    self.unit = unit
+  }
+
+  /// Whether the type of the function has a property.
+  func declares(_ property: String) -> Bool {
+    program.declarations.declares(property, in: function.owner)
+  }
+
+  mutating func followLinearly() {
+    if !unit.isLinear { unit = program.unit(function, reading, isLinear: true) ?? unit }
+  }
+
+  /// The properties in which each version stores something else: a promise, a continuation, or a task.
+  func otherwiseStored(_ other: Version) -> Set<String> {
+    let types = [self, other].map { $0.program.declarations.storedTypes(in: function.owner) }
+    return Set(types.flatMap(\.keys)).filter { name in
+      let (one, two) = (types[0][name] ?? "", types[1][name] ?? "")
+      // These are set at the same times.
+      let isConverted = [("Resolver<", "Continuation<"), ("Promise<", "Task<")].contains {
+        one.contains($0) && two.contains($1) || two.contains($0) && one.contains($1)
+      }
+      return one != two && !(isConverted && one.hasPrefix("[") == two.hasPrefix("["))
+    }
+  }
+
+  /// Paths without the assignments of properties.
+  func without(_ properties: Set<String>, _ paths: [Path]) -> [Path] {
+    if properties.isEmpty { return paths }
+    return paths.map { path in
+      var path = path
+      path.events.removeAll {
+        $0.kind == .set && properties.contains(String($0.subject.prefix(while: CaseName.isWord)))
+      }
+      return path
+    }
+  }
+
+  /// The paths through a closure that the function passes to another one.
+  func paths(of callback: Callback, settles: Bool = false) -> [Path]? {
+    program.paths(of: callback, in: unit, reading, settles: settles)
+  }
+}
+
+/// What differs between two versions of a function.
+struct FunctionComparison {
+  private(set) var old: Version
+  private(set) var new: Version
+  let judgment: Judgment
+  /// The events that get closures in both versions, if it's known when these run.
+  let closures: [(Event, Event)]
+
+  init(_ old: Version, _ new: Version) {
+    var (old, new) = (old, new)
+    if old.unit.isLinear != new.unit.isLinear {
+      old.followLinearly()
+      new.followLinearly()
+    }
+    let isFireAndForget =
+      !old.function.type.isThenable && new.function.isAsync && !old.function.isAsync
+    let stored = old.otherwiseStored(new)
+    func comparison() -> (divergences: [Divergence], closures: [(Event, Event)])? {
+      Comparison(
+        old: old.without(stored, old.unit.paths), new: new.without(stored, new.unit.paths),
+        isFireAndForget: isFireAndForget
+      ).run()
+    }
+    var result = comparison()
+    if result == nil {
+      old.followLinearly()
+      new.followLinearly()
+      result = comparison()
+    }
+    let paths = old.unit.paths + new.unit.paths
+    let isVague = paths.contains(where: \.isVague)
+    let (before, after) = (old.function, new.function)
+    let becameLoop = before.callsItself != after.callsItself && (before.hasLoop || after.hasLoop)
+    let followsPaths = !isVague && !becameLoop && !old.unit.isLinear
+    judgment = Judgment(
+      result?.divergences ?? [], old, new, followsPaths: followsPaths,
+      isSure: !paths.contains(where: \.hasOwnObjects))
+    closures = isVague || becameLoop ? [] : result?.closures ?? []
+    (self.old, self.new) = (old, new)
+  }
+}

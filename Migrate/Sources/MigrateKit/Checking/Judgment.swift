@@ -1,0 +1,181 @@
+/// Which differences between two versions of a function are certain.
+///
+/// The paths tell what differs, if both versions ask the same questions and describe what they do in
+/// the same words. Where they don't, only what a version doesn't mention at all is certain.
+struct Judgment {
+  /// The differences to report.
+  private(set) var certain: [Divergence] = []
+  /// The first difference of which it isn't certain that it is one, and how many there are.
+  private(set) var undecided: Divergence?
+  private(set) var undecidedCount = 0
+
+  /// The number of independent differences from which on two versions aren't the same code.
+  private static let limit = 3
+
+  /// How many places differ.
+  private(set) var count = 0
+  var isEmpty: Bool { count == 0 }
+
+  init(
+    _ divergences: [Divergence], _ old: Version, _ new: Version, followsPaths: Bool, isSure: Bool
+  ) {
+    var open: [Divergence] = []
+    let named = divergences.filter { $0.isNamed(old, new) }
+    let isNamed = Set(named.map(\.difference))
+    for divergence in divergences {
+      let difference = divergence.difference
+      let isForgotten = divergence.isForgotten(in: new) && !divergence.isReplaced(in: divergences)
+      if difference.rule == .crash {
+        certain.append(divergence)
+      } else if difference.weight == 1 || difference.isCancelled || divergence.isMinor {
+        if followsPaths { certain.append(divergence) }
+      } else if isForgotten && followsPaths {
+        certain.append(divergence)
+      } else if isNamed.contains(difference), !Words.isPartial(difference.detail),
+        !divergence.isReplaced(in: named)
+      {
+        certain.append(divergence)
+      } else {
+        open.append(divergence)
+      }
+    }
+    let stored = old.otherwiseStored(new)
+    var roots = open.filter {
+      $0.isFirst && $0.isCertain && !$0.isOfChangedFunction(old, new)
+        && !$0.dependsOn(stored) && !Words.isPartial($0.difference.detail)
+    }
+    let limit = isSure ? Self.limit : 1
+    let isReplaced = roots.contains { !$0.isClosed && $0.isReplaced(in: open) }
+    let causes = Set(roots.map(\.difference.site))
+    let first = (roots.isEmpty ? open : roots).min { $0.occurrence.time < $1.occurrence.time }
+    if followsPaths, !roots.isEmpty, causes.count <= limit, !isReplaced {
+      roots.sort { $0.occurrence.time < $1.occurrence.time }
+      roots[0].followers = Set(open.map(\.difference.site)).subtracting(causes).count
+      certain += roots
+    } else if let first {
+      undecided = first
+      undecidedCount = Set(open.map(\.difference.site)).count
+    }
+    count = Set((certain.filter { $0.difference.weight > 1 } + open).map(\.difference.site)).count
+    certain.sort { $0.difference < $1.difference }
+  }
+}
+
+extension Divergence {
+  /// Whether something is there in place of what is gone, or the reverse: it can do the same.
+  fileprivate func isReplaced(in all: [Divergence]) -> Bool {
+    let other: [Rule: Rule] = [.effectLost: .effectAdded, .effectAdded: .effectLost]
+    return all.contains {
+      $0.difference.rule == other[difference.rule]
+        && abs($0.occurrence.time - occurrence.time) < 1.25
+        && !Set($0.pairs).isDisjoint(with: pairs)
+    }
+  }
+
+  /// Whether this is about a stored promise or continuation, which the versions store in other ways.
+  fileprivate func dependsOn(_ stored: Set<String>) -> Bool {
+    if stored.isEmpty { return false }
+    return occurrence.event.map { $0.kind == .settle && $0.values == "stored" } ?? false
+      || difference.detail.contains("of callback ")
+      || stored.contains { difference.detail.contains($0) }
+  }
+
+  /// Whether a promise was settled, and the new version doesn't settle or resume anything.
+  fileprivate func isForgotten(in new: Version) -> Bool {
+    guard difference.rule == .effectLost, occurrence.event?.kind == .settle else { return false }
+    return new.members.names.isDisjoint(with: ["resume", "fulfill", "reject", "resolve", "seal"])
+  }
+
+  /// Whether this is about a function that the versions declare in other ways: then other arguments or
+  /// another use of its result can mean the same.
+  fileprivate func isOfChangedFunction(_ old: Version, _ new: Version) -> Bool {
+    let all = [old, new].map(\.program.declarations)
+    switch difference.rule {
+    case .callReplaced:
+      return difference.parts.contains { part in
+        let name = String(part.prefix { $0 != "(" }.split(separator: ".").last ?? "")
+        return all[0].declares(name) != all[1].declares(name)
+      }
+    case .argumentChanged, .resultChanged:
+      // The result of a closure that isn't used.
+      let parts = difference.parts
+      if parts.contains("()"), parts.contains(where: { $0.hasSuffix(")") && $0.count > 2 }) {
+        return true
+      }
+      let names = Set(
+        parts.flatMap { part in
+          part.split { !CaseName.isWord($0) && $0 != "(" }.filter { $0.contains("(") }
+            .map { String($0.prefix { $0 != "(" }) }
+        })
+      return names.contains { name in
+        let forms = all.map { declarations in
+          Set((declarations.byName[name] ?? []).map { [$0.plainResult] + $0.labels })
+        }
+        return forms[0] != forms[1] && !forms.contains(where: \.isEmpty)
+      }
+    default: return false
+    }
+  }
+
+  /// Whether a version doesn't mention at all what the other one does here.
+  fileprivate func isNamed(_ old: Version, _ new: Version) -> Bool {
+    let function = new.function
+    func isAbsent(_ event: Event, from version: Version, _ this: Version) -> Bool {
+      let name = event.baseName
+      if ["Promise<", "Guarantee<"].contains(where: event.key.contains) { return false }
+      let (other, own) = (version.members, this.members)
+      // What only one version declares is how it does what the other one does in another way.
+      let names = [name, String(event.subject.prefix(while: CaseName.isWord))]
+      guard
+        names.allSatisfy({
+          old.program.declarations.declares($0) == new.program.declarations.declares($0)
+        })
+      else { return false }
+      switch event.kind {
+      case .set where this.declares(name) != version.declares(name): return false
+      case .set: return !other.assigned.contains(name) && !other.gains(name[...], over: own)
+      case .call where Self.helpers.contains(name[...]) || name == function.name: return false
+      case .call:
+        return ([name[...]] + event.values.words(inLiterals: true)).contains {
+          !other.words.contains($0) && !other.gains($0, over: own)
+        }
+      default: return false
+      }
+    }
+    let parts = difference.parts
+    switch difference.rule {
+    case .effectLost:
+      return occurrence.event.map { isAbsent($0, from: new, old) } ?? false
+    case .effectAdded:
+      let range = function.node.position.utf8Offset..<function.node.endPosition.utf8Offset
+      return (occurrence.event.map { isAbsent($0, from: old, new) } ?? false)
+        && occurrence.new?.file === function.file && range.contains(difference.newOffset)
+    case .callReplaced, .argumentChanged, .resultChanged, .errorChanged:
+      guard parts.count == 2, Words.shape(parts[0]) == Words.shape(parts[1]) else { return false }
+      let words = parts.map { $0.words(inLiterals: false) }
+      if words.contains(where: { !$0.isDisjoint(with: Self.helpers) }) { return false }
+      return words[0].contains { !words[1].contains($0) && !new.members.words.contains($0) }
+        && words[1].contains { !words[0].contains($0) && !old.members.words.contains($0) }
+    default: return false
+    }
+  }
+
+  /// Names with which code waits and combines.
+  private static let helpers = Set<Substring>(
+    ["race", "any", "retry", "when", "all", "sleep", "wait"]
+      + Machine.publisherOperators.map { $0[...] })
+}
+
+extension String {
+  /// The words of a description, or only those in its text literals.
+  fileprivate func words(inLiterals: Bool) -> Set<Substring> {
+    var result: Set<Substring> = []
+    for (index, part) in split(separator: "\"", omittingEmptySubsequences: false).enumerated()
+    where !inLiterals || index % 2 == 1 {
+      for word in part.split(whereSeparator: Words.separates) where !word.contains("…") {
+        result.insert(word)
+      }
+    }
+    return result
+  }
+}
