@@ -189,7 +189,7 @@ import Testing
     #expect(try rewritten(text).contains("let source = load()"))
   }
 
-  @Test func rewrite_whenProgramSetsDefaultQueue_leavesDefaultHandlers() throws {
+  @Test func rewrite_whenProgramSetsDefaultQueue_namesIt() throws {
     let chains = """
       import Promises
 
@@ -203,7 +203,8 @@ import Testing
       """
     let tree = SourceTree(contents: [("Chains.swift", chains), ("Start.swift", setting)])
     let rewrite = try TreeRewrite(tree)
-    #expect(rewrite.convertedChains == 1)
-    #expect(rewrite.left == ["executor": 1])
+    #expect(rewrite.convertedChains == 2)
+    let after = try #require(rewrite.changes.first?.after)
+    #expect(after.contains("Task(on: .promises, after: source) {"), "\(after)")
   }
 }

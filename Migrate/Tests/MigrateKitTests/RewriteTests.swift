@@ -85,7 +85,8 @@ private func rewritten(_ text: String, addsTwins: Bool = false) throws -> String
     (".then { a in b(a) }.ensure { stop() }.done { c in d(c) }.catch { _ in }", "ensure-inside"),
     (".recover { _ in other() }.done { _ in }.catch { _ in }", "recover-inside"),
     (".tap { print($0) }.done { _ in }.catch { _ in }", "operator"),
-    (".then { a in b(a) }.done { a in c(a) }.catch { _ in }", "names"),
+    (".then { a in b(a) }.done { c in let a = c; d(a) }.catch { _ in }", "names"),
+    (".done(on: queue) { _ in }.catch(on: nil) { _ in }", "executor"),
     (".done { [weak self] _ in self?.x() }.catch { _ in self.y() }", "capture"),
   ])
   func rewrite_whenDecisionIsNeeded_namesIt(operators: String, decision: String) throws {

@@ -93,6 +93,32 @@ final class FunctionTests: PromiseKitTestCase {
     }
   }
 
+  func testTaskOnQueueRunsThereInTheOrderOfHandlers() async {
+    let queue = DispatchQueue(label: "tasks")
+    let isQueue = DispatchSpecificKey<Bool>()
+    queue.setSpecific(key: isQueue, value: true)
+    // Changed on the queue only, and read after the last change.
+    nonisolated(unsafe) var order: [Int] = []
+    await withCheckedContinuation { done in
+      let resolvers = (0..<20).map { _ in
+        let (promise, resolver) = Promise<Int>.pending()
+        Task(on: queue, after: promise) {
+          guard let value = try? await promise.async(on: nil),
+            DispatchQueue.getSpecific(key: isQueue) == true
+          else { return }
+          order.append(value)
+        }
+        return resolver
+      }
+      for (index, resolver) in resolvers.enumerated() { resolver.fulfill(index) }
+      queue.async {
+        order.append(20)
+        done.resume()
+      }
+    }
+    XCTAssertEqual(order, Array(0...20))
+  }
+
   func testNamespacer() {
     let namespacer = PMKNamespacer.promise
     XCTAssertEqual("\(namespacer)", "promise")

@@ -55,6 +55,32 @@ final class BridgeTests: XCTestCase {
     promise.fulfill(1)
   }
 
+  func test_taskOnQueue_runsThereInTheOrderOfHandlers() async {
+    let queue = DispatchQueue(label: "tasks")
+    let isQueue = DispatchSpecificKey<Bool>()
+    queue.setSpecific(key: isQueue, value: true)
+    // Changed on the queue only, and read after the last change.
+    nonisolated(unsafe) var order: [Int] = []
+    await withCheckedContinuation { done in
+      let resolvers = (0..<20).map { _ in
+        let promise = Promise<Int>()
+        Task(on: queue, after: promise) {
+          guard let value = try? await promise.get(),
+            DispatchQueue.getSpecific(key: isQueue) == true
+          else { return }
+          order.append(value)
+        }
+        return promise
+      }
+      for (index, resolver) in resolvers.enumerated() { resolver.fulfill(index) }
+      queue.async {
+        order.append(20)
+        done.resume()
+      }
+    }
+    XCTAssertEqual(order, Array(0...20))
+  }
+
   func test_sendability_followsTheValue() {
     func need<T: Sendable>(_: T.Type) {}
     need(Promise<Int>.self)

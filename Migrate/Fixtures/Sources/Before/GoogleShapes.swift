@@ -59,6 +59,67 @@ final class GoogleShapes {
     }
   }
 
+  func onQueue(_ input: Int) -> Promise<Int> {
+    return world.begin(13, input).then(on: world.queue) { first -> Promise<Int> in
+      self.log("first \(first)")
+      return self.world.begin(14, first).then(on: self.world.queue) { $0 + 1 }
+    }.then(on: world.queue) { second in
+      self.log("second \(second)")
+    }.catch(on: world.queue) { error in
+      self.log("caught \(error)")
+    }
+  }
+
+  func early(_ input: Int) -> Promise<Int> {
+    world.begin(15, input).then(on: world.queue) { value -> Promise<Int> in
+      guard value % 3 != 0 else { return Promise(0) }
+      if value % 2 == 0 {
+        self.log("even")  // The usual case.
+        return self.world.begin(16, value)
+      }
+      return self.world.begin(17, value)
+    }
+  }
+
+  func onQueueAndForget(_ input: Int) {
+    world.begin(18, input).then(on: world.queue) { [weak self] value in
+      guard let self else { return }
+      self.log("shown \(value)")
+    }.catch(on: world.queue) { [weak self] error in
+      self?.log("failed \(error)")
+    }
+    log("after the chain")
+  }
+
+  func continued(_ input: Int) async throws -> Int {
+    try await withCheckedThrowingContinuation { continuation in
+      world.begin(19, input).then(on: world.queue) { value in
+        continuation.resume(returning: value)
+      }.catch(on: world.queue) { error in
+        continuation.resume(throwing: error)
+      }
+    }
+  }
+
+  func both(_ input: Int) {
+    world.begin(20, input).then(on: world.queue) { value in
+      self.log("first \(value)")
+    }
+    world.begin(21, input).then(on: world.queue) { value in
+      self.log("second \(value)")
+    }
+  }
+
+  func recoveredQuietly(_ input: Int) -> Promise<Void> {
+    world.begin(22, input).then(on: world.queue) { value -> Void in
+      self.log("first \(value)")
+    }.recover(on: world.queue) { error in
+      self.log("ignored \(error)")
+    }
+  }
+
+  private func log(_ text: String) { world.log(text) }
+
   func fireAndForget(_ input: Int) {
     world.begin(8, input).then { value in
       self.world.log("shown \(value)")
@@ -74,16 +135,36 @@ public func googleShapes() -> [Scenario] {
   func scenario(_ name: String, _ run: @escaping (GoogleShapes) -> Promise<Int>) -> Scenario {
     Scenario("Google: " + name, googleResult: { run(GoogleShapes($0)) })
   }
+  func effect(_ name: String, _ run: @escaping (GoogleShapes) -> Void) -> Scenario {
+    Scenario("Google: " + name) { world in
+      let shapes = GoogleShapes(world)
+      run(shapes)
+      world.keep(shapes)
+    }
+  }
   return [
     scenario("returned") { $0.returned(1) },
     scenario("passed") { $0.passed(1) },
     scenario("on the main queue") { $0.onMain(1) },
     scenario("always") { $0.always(1) },
     scenario("recover") { $0.recovered(1) },
-    Scenario("Google: a closure that makes the promise") { world in
-      let shapes = GoogleShapes(world)
-      shapes.prepared(1)
-      world.keep(shapes)
+    effect("a closure that makes the promise") { $0.prepared(1) },
+    scenario("on a queue") { $0.onQueue(1) },
+    Scenario(
+      "Google: recover with nothing", googleResult: { GoogleShapes($0).recoveredQuietly(1) }),
+    scenario("early") { $0.early(1) },
+    scenario("early, even") { $0.early(2) },
+    scenario("early, a third") { $0.early(3) },
+    effect("on a queue, forgotten") { $0.onQueueAndForget(1) },
+    effect("two chains on a queue") { $0.both(1) },
+    effect("continuation") { shapes in
+      Task { @MainActor in
+        do {
+          shapes.world.log("continued \(try await shapes.continued(1))")
+        } catch {
+          shapes.world.log("continued after \(error)")
+        }
+      }
     },
     Scenario("Google: fire and forget") { GoogleShapes($0).fireAndForget(1) },
   ]

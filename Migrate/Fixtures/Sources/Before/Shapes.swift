@@ -145,6 +145,51 @@ final class Shapes {
     return world.start(25, input).map(double)
   }
 
+  func onQueue(_ input: Int) -> Promise<Int> {
+    return world.start(27, input).then(on: world.queue) { first in
+      self.world.start(28, first)
+    }.map(on: world.queue) { second -> Int in
+      self.world.log("second \(second)")
+      guard second % 3 != 0 else { return 0 }
+      return try self.world.compute(29, second)
+    }
+  }
+
+  func onQueueWithCleanup(_ input: Int) {
+    world.start(30, input).done(on: world.queue) { value in
+      self.world.log("done \(value)")
+    }.ensure(on: world.queue) {
+      self.world.log("ensured")
+    }.catch(on: world.queue) { error in
+      self.world.log("failed \(error)")
+    }.finally(on: world.queue) {
+      self.world.log("finally")
+    }
+  }
+
+  func feedsSeal(_ input: Int) -> Promise<Int> {
+    return Promise { seal in
+      world.start(31, input).done { value in
+        seal.fulfill(value)
+      }.catch(policy: .allErrors) { error in
+        seal.reject(error)
+      }
+    }
+  }
+
+  func attempts(_ input: Int) -> Promise<Int> {
+    var count = 0
+    func attempt() -> Promise<Int> {
+      count += 1
+      return world.start(31 + count, input).recover { error -> Promise<Int> in
+        guard count < 4 else { throw error }
+        self.world.log("again")
+        return attempt()
+      }
+    }
+    return attempt()
+  }
+
   func double(_ value: Int) throws -> Int { try world.compute(26, value) * 2 }
 }
 
@@ -179,5 +224,10 @@ public func shapes() -> [Scenario] {
     effect("cauterize") { $0.logged(1) },
     effect("unhandled") { $0.unhandled(1) },
     scenario("functions") { $0.functions(1) },
+    scenario("on a queue") { $0.onQueue(1) },
+    scenario("on a queue, early") { $0.onQueue(4) },
+    effect("on a queue, forgotten") { $0.onQueueWithCleanup(1) },
+    scenario("seal") { $0.feedsSeal(1) },
+    scenario("attempts") { $0.attempts(1) },
   ]
 }

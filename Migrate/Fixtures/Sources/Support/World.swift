@@ -18,20 +18,23 @@ public final class World: @unchecked Sendable {
   private let seed: UInt64
   /// Serial, so that the order in which work ends is always the same.
   private let other = DispatchQueue(label: "other")
+  /// A queue for handlers, on the thread of the main queue, so that both take turns.
+  public let queue = DispatchQueue(label: "queue", target: .main)
   private var kept: [AnyObject] = []
 
   /// Creates a world in which `seed` decides which work fails, and when it ends.
   public init(seed: UInt64) {
     self.seed = seed
-    DispatchQueue.main.setSpecific(key: Self.isMain, value: true)
+    DispatchQueue.main.setSpecific(key: Self.name, value: "main")
+    queue.setSpecific(key: Self.name, value: "queue")
   }
 
-  /// Set for the main queue, which doesn't stay on the first thread on Linux.
-  private static let isMain = DispatchSpecificKey<Bool>()
+  /// Set for queues, because the main queue doesn't stay on the first thread on Linux.
+  private static let name = DispatchSpecificKey<String>()
 
   /// Records an entry with the kind of thread that adds it.
   public func log(_ text: String) {
-    let thread = DispatchQueue.getSpecific(key: Self.isMain) == true ? "main" : "other"
+    let thread = DispatchQueue.getSpecific(key: Self.name) ?? "other"
     lock.lock()
     entries.append("\(text) [\(thread)]")
     lock.unlock()

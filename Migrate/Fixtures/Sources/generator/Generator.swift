@@ -39,7 +39,7 @@ struct Writer {
 
   mutating func link() -> String {
     let value = name()
-    switch random.next(8) {
+    switch random.next(9) {
     case 0: return ".then { \(value) in self.world.start(\(id()), \(value)) }"
     case 1:
       return """
@@ -64,6 +64,14 @@ struct Writer {
               let doubled\(id()) = \(value) * 2
               // The sum of three.
               return doubled\(step) + \(value)
+            }
+        """
+    case 7:
+      return """
+        .map { \(value) -> Int in
+              guard \(value) % 3 != 0 else { return try self.world.compute(\(id()), 1) }
+              self.world.log("rest \(id())")
+              return \(value)
             }
         """
     default: return ".map { [$0, $0 + 1] }.mapValues { $0 * 2 }.map { $0.reduce(0, +) }"
@@ -94,13 +102,25 @@ struct Writer {
     return result
   }
 
+  /// An operator, and those in its handler, with handlers on a queue.
+  static func onQueue(_ line: String) -> String {
+    var line = line
+    let names = "then map get done mapValues recover ensure catch finally"
+    for name in names.split(separator: " ") {
+      line = line.replacing(".\(name) {", with: ".\(name)(on: self.world.queue) {")
+      line = line.replacing(".\(name)(policy", with: ".\(name)(on: self.world.queue, policy")
+    }
+    return line
+  }
+
   mutating func function(_ number: Int, returns: Bool) {
     lines.append(
       "  func chain\(number)(_ input: Int) \(returns ? "-> Promise<Int> " : ""){")
     lines.append("    world.log(\"head \(number)\")")
     lines.append("    \(returns ? "return " : "")\(source("input"))")
-    for _ in 0..<(1 + random.next(5)) { lines.append("    \(link())") }
-    for line in ending(returns: returns) { lines.append("    \(line)") }
+    let isOnQueue = random.next(2) == 0
+    let operators = (0..<(1 + random.next(5))).map { _ in link() } + ending(returns: returns)
+    for line in operators { lines.append("    \(isOnQueue ? Self.onQueue(line) : line)") }
     if !returns { lines.append("    world.log(\"end \(number)\")") }
     lines.append("  }\n")
   }

@@ -335,7 +335,7 @@ extension Machine {
         .resolverMethod(PromiseState.stored, name), nil, arguments, expression, state,
         isEffect: true)
     default:
-      if bridges.contains(name), arguments.isEmpty {
+      if bridges.contains(name), arguments.onlyNameQueue {
         return [(state, value, nil)]
       }
       return try elementwise(value, name, arguments, state)

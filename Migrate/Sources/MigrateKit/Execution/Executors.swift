@@ -112,7 +112,9 @@ extension Machine {
     let outer = (state.list, state.executor, state.priority, state.loops)
     state.list = state.startList(.task)
     let list = state.list
-    if isDetached {
+    if let queue = arguments.first(where: { $0.label == "on" })?.value {
+      state = moved(to: queue, library ?? .promiseKit, state)
+    } else if isDetached {
       state.executor = .pool
     } else if state.executor == .caller || state.executor == .callback {
       state.executor = home == .caller || home == .callback ? .pool : home

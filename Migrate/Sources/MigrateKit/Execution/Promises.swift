@@ -150,7 +150,8 @@ extension Machine {
     } else if library == .pledge {
       state.executor = state.executor == .main || home == .main ? .main : .pool
     } else {
-      state.executor = declarations.setsDefaultQueue ? .callback : .main
+      let other = library == .google ? Executor.queue(".promises") : .callback
+      state.executor = declarations.setsDefaultQueue ? other : .main
     }
     return state
   }

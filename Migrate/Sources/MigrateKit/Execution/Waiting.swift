@@ -10,7 +10,8 @@ extension Machine {
       return try awaiting(base, state, isEffect: false).map { state, value, flow in
         (state, value.map { member($0, name) }, flow)
       }
-    case .call(let callee, let arguments) where arguments.isEmpty && bridged(callee) != nil:
+    case .call(let callee, let arguments)
+    where arguments.onlyNameQueue && bridged(callee) != nil:
       target = bridged(callee) ?? inner
     case .call(let callee, let arguments):
       // `await send(load())` and `await load().sorted()` await the calls inside, too.

@@ -85,7 +85,7 @@ extension Lowering {
     // A file can use two libraries.
     let library = module.flatMap(Library.init) ?? usual
     guard let role = Operators.role(name, library) else { return nil }
-    if role == .toAsync || role == .wait, !all.isEmpty { return nil }
+    if role == .toAsync || role == .wait, !all.onlyNameQueue { return nil }
     let hasHandler = all.contains { $0.value.isHandler }
     let hasClosure = all.contains { if case .closure = $0.value.kind { true } else { false } }
     if !hasHandler, role.needsHandler, !base.type.isThenable || all.isEmpty { return nil }
@@ -184,7 +184,9 @@ extension Lowering {
 
   /// Whether a call awaits a promise: `.async()`, or `.get()` of Google's drop-in module.
   private func isBridge(_ name: String, _ call: FunctionCallExprSyntax) -> Bool {
-    guard call.arguments.isEmpty, call.trailingClosure == nil else { return false }
+    guard call.arguments.allSatisfy({ $0.label?.text == "on" }), call.trailingClosure == nil else {
+      return false
+    }
     return library == .google ? name == "get" : ["async", "asyncValue"].contains(name)
   }
 

@@ -81,7 +81,7 @@ final class Chain {
     guard let list = item.parent?.as(CodeBlockItemListSyntax.self), list.count == 1 else {
       return false
     }
-    if list.parent?.is(ClosureExprSyntax.self) == true { return true }
+    if let closure = list.parent?.as(ClosureExprSyntax.self) { return !closure.returnsNothing }
     return list.id == function.statements?.id && function.type.isThenable
   }
 
@@ -104,7 +104,17 @@ final class Chain {
     "compactMap", "firstly", "thenMap",
   ]
 
-  /// The chains of a function.
+  /// Whether a node is inside a function that is declared in another one.
+  private static func isInside(_ node: Syntax, nestedIn function: FunctionDeclaration) -> Bool {
+    var parent = node.parent
+    while let current = parent, current.id != function.node.id {
+      if current.is(FunctionDeclSyntax.self) { return true }
+      parent = current.parent
+    }
+    return false
+  }
+
+  /// The chains of a function, without those of functions inside it.
   static func all(_ links: [Link], in function: FunctionDeclaration) -> [Chain] {
     var bases: Set<ObjectIdentifier> = []
     for link in links {
@@ -116,12 +126,35 @@ final class Chain {
         while let first = chain.first, case .chain(let base) = first.base.kind, base.syntax != nil {
           chain.insert(base, at: 0)
         }
+        guard let syntax = last.syntax, !isInside(Syntax(syntax), nestedIn: function) else {
+          return nil
+        }
         return Chain(chain, in: function)
       }
   }
 }
 
 extension ClosureExprSyntax {
+  /// Whether the closure gets a resolver or a continuation, or is a block for a queue.
+  fileprivate var returnsNothing: Bool {
+    guard let name = calledName else { return false }
+    switch name {
+    case "Promise", "Guarantee":
+      return signature?.parameterClause != nil || statements.description.contains("$0")
+    case "async", "asyncAfter":
+      // With `.promise`, the result is that of the block.
+      guard let call = (parent?.as(FunctionCallExprSyntax.self)) else { return false }
+      return !call.arguments.contains { $0.expression.trimmedDescription == ".promise" }
+    default:
+      return getsContinuation
+    }
+  }
+
+  /// Whether the closure gets a continuation, whose methods return nothing.
+  var getsContinuation: Bool {
+    calledName.map { $0.hasPrefix("with") && $0.hasSuffix("Continuation") } ?? false
+  }
+
   /// The name of the function to which the closure is passed.
   var calledName: String? {
     var parent = self.parent

@@ -157,6 +157,11 @@ final class Expr {
   }
 }
 
+extension [Expr.Argument] {
+  /// Whether there are no arguments, or only `on:`.
+  var onlyNameQueue: Bool { allSatisfy { $0.label == "on" } }
+}
+
 /// One operator of a chain, applied to the promise before it.
 final class Link {
   let base: Expr

@@ -3,7 +3,7 @@ import SwiftSyntax
 /// Converts a chain to statements of an `async` function, if that can be done exactly.
 ///
 /// The promise that the chain starts with stays where it stood, so that its work starts when it did.
-/// The handlers become statements of a task on the main actor, where they ran.
+/// The handlers become statements of a task on the main actor or on a queue, where they ran.
 final class ChainConverter {
   /// The statements of a chain.
   struct Code {
@@ -20,6 +20,8 @@ final class ChainConverter {
     /// The `catch` clauses.
     var handlers: [String] = []
     var recovers = false
+    /// Whether each way through the last handler fulfills the promise.
+    var fulfillsEverywhere = false
     /// Whether an error can be left after the `catch` clauses.
     var canFail = true
     /// What follows when errors have been handled.
@@ -36,13 +38,12 @@ final class ChainConverter {
   var captures: Set<String> = []
   var mentionsSelfWithoutCapture = false
   let inner: [SyntaxIdentifier: Chain]
+  /// Where the handlers run.
+  private(set) var place = HandlerPlace.main
 
   let declarations: Declarations
   /// The names that the function uses, and those that its conversions have declared.
   let names: Names
-  /// Whether handlers without `on:` run on the main queue.
-  var isMainByDefault: Bool { !declarations.setsDefaultQueue }
-
   init(
     _ chain: Chain, inner: [SyntaxIdentifier: Chain], _ declarations: Declarations,
     _ names: Names
@@ -59,6 +60,7 @@ final class ChainConverter {
 
   func convert() throws(ConversionFailure) -> Code {
     guard library != .pledge else { throw ConversionFailure(.library) }
+    place = try handlerPlace()
     var code = Code()
     code.source = try source(chain)
     if !Self.isWord(code.source) {
@@ -78,7 +80,10 @@ final class ChainConverter {
     text.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
   }
 
-  var bridge: String { library == .google ? "get()" : "async()" }
+  /// What awaits a promise; on a queue, without a turn of the main queue before.
+  var bridge: String {
+    library == .google ? "get()" : place == .main ? "async()" : "async(on: nil)"
+  }
 
   /// Code inside the arguments of a macro, and code with alternatives of `#if`, stays as it is.
   func checkSurroundings() throws(ConversionFailure) {
@@ -96,7 +101,8 @@ final class ChainConverter {
   }
 
   private static func text(_ node: ExprSyntax) -> String {
-    unindentedLines(node.trimmedDescription).joined(separator: "\n")
+    unindentedLines(node.trimmedDescription, outdentedBy: node.indentationOfLine)
+      .joined(separator: "\n")
   }
 
   /// The expression for the first promise, without a `firstly` around it.

@@ -6,15 +6,12 @@ extension ChainConverter {
     _ links: [Link], to code: inout Code, isOuter: Bool
   ) throws(ConversionFailure) {
     for (index, link) in links.enumerated() {
-      if !runsOnMain(link) { throw ConversionFailure(.executor) }
-      if link.arguments.contains(where: { $0.label == "flags" }) {
-        throw ConversionFailure(.executor)
-      }
+      if let own = try handlerPlace(link), own != place { throw ConversionFailure(.executor) }
       let rest = links.dropFirst(index + 1)
       code.convertedOperators += 1
       switch link.role {
       case .then, .map, .done, .get:
-        try appendHandler(link, to: &code, rest, canReturn: isOuter && canReturn(link, rest))
+        try appendHandler(link, to: &code, rest, isOuter: isOuter)
       case .asVoid:
         code.body += multiline("_ = \(code.value)")
         code.value = "()"
@@ -53,11 +50,12 @@ extension ChainConverter {
   }
 
   /// Whether a handler that returns early skips nothing but the rest of itself.
-  private func canReturn(_ link: Link, _ rest: ArraySlice<Link>) -> Bool {
+  private func canReturn(_ link: Link, _ rest: ArraySlice<Link>, _ code: Code) -> Bool {
+    guard chain.usage == .discarded, code.cleanup.isEmpty else { return false }
     if link.role == .done {
       return rest.allSatisfy { [.catchError, .cauterize].contains($0.role) }
     }
-    guard library == .google, link.role == .then, chain.usage == .discarded,
+    guard library == .google, link.role == .then,
       let closure = closure(link), !closure.statements.contains(where: \.returnsValue)
     else { return false }
     let hasEnded = rest.drop { $0.role == .finally }
@@ -65,20 +63,12 @@ extension ChainConverter {
   }
 
   /// Whether the operators after a handler ignore its value.
-  private func ignoresValue(_ rest: ArraySlice<Link>) -> Bool {
+  func ignoresValue(_ rest: ArraySlice<Link>) -> Bool {
     chain.usage == .discarded
       && rest.allSatisfy { [.catchAndPass, .finally, .catchError, .cauterize].contains($0.role) }
   }
 
-  /// Whether the handler of an operator runs on the main queue.
-  private func runsOnMain(_ link: Link) -> Bool {
-    guard let executor = link.executor else {
-      return isMainByDefault || [.asVoid, .cauterize].contains(link.role)
-    }
-    return [".main", "DispatchQueue.main"].contains(executor.sourceText)
-  }
-
-  private func closure(_ link: Link) -> ClosureExprSyntax? {
+  func closure(_ link: Link) -> ClosureExprSyntax? {
     if let trailing = link.syntax?.trailingClosure { return trailing }
     return link.syntax?.arguments.last?.expression.as(ClosureExprSyntax.self)
   }
@@ -98,16 +88,21 @@ extension ChainConverter {
 
   /// Places the statements of a handler that gets the value.
   private func appendHandler(
-    _ link: Link, to code: inout Code, _ rest: ArraySlice<Link>, canReturn: Bool
+    _ link: Link, to code: inout Code, _ rest: ArraySlice<Link>, isOuter: Bool
   ) throws(ConversionFailure) {
     guard let fragment = try fragment(link) else { return try appendFunction(link, to: &code) }
     let (body, result) = fragment.split
-    if fragment.returnsEarly, !canReturn { throw ConversionFailure(.earlyReturn) }
-    if canReturn, fragment.returnsAnywhere, chain.usage != .discarded || !code.cleanup.isEmpty {
-      if fragment.returnsEarly { throw ConversionFailure(.earlyReturn) }
+    let canReturn = isOuter && canReturn(link, rest, code)
+    let settles = isOuter && fragment.returnsEarly && canSettle(rest, code)
+    if fragment.returnsEarly, !settles, !canReturn { throw ConversionFailure(.earlyReturn) }
+    let renaming = try bind(fragment, needsValue: passesValueOn(link, rest), to: &code)
+    code.body +=
+      settles
+      ? try settlingLines(body, link, fragment, renaming) : lines(body, renaming.names)
+    if settles, result == nil, fragment.statements.contains(where: \.returnsValue) {
+      code.fulfillsEverywhere = true
+      return
     }
-    let renaming = try bind(fragment, needsValue: link.role == .get, to: &code)
-    code.body += lines(body, renaming.names)
     switch link.role {
     case .done:
       if let result { code.body += lines(result, renaming.names) }
@@ -126,7 +121,7 @@ extension ChainConverter {
     default:
       guard let result else {
         // Google's `then` passes the value on if its handler returns nothing.
-        guard library == .google, !fragment.returnsAnywhere || canReturn else {
+        guard library == .google, !fragment.returnsAnywhere || canReturn || settles else {
           throw ConversionFailure(.operatorUnknown)
         }
         code.value = renaming.value
@@ -200,6 +195,7 @@ extension ChainConverter {
       return guessType(written).isThenable ? .promise : .value
     }
     if Self.fulfilled(result) != nil { return .promise }
+    if let kind = try kind(ofForm: result) { return kind }
     guard case .closure(let body)? = link.handler?.kind else {
       throw ConversionFailure(.operatorUnknown)
     }
@@ -228,6 +224,11 @@ extension ChainConverter {
       {
         guard call.arguments.count == 1 else { return nil }
         return .some(call.arguments.first?.expression)
+      }
+      if callee == "Promise", call.trailingClosure == nil, call.arguments.count == 1,
+        let only = call.arguments.first, only.label == nil, only.expression.isLiteral
+      {
+        return .some(only.expression)
       }
       if callee == "Promise", call.arguments.isEmpty, call.trailingClosure == nil {
         return .some(nil)

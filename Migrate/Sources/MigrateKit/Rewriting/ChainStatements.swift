@@ -23,8 +23,13 @@ extension ChainConverter {
     }
     let isUnused = names.allSatisfy { $0 == "_" }
     if isUnused, needsValue, code.value != "()" { names = [unique("value", fragment)] }
-    if names.contains(where: { declared.contains($0) })
-      || !declared.isDisjoint(with: fragment.declared)
+    for (index, name) in names.enumerated() where name != "_" && declared.contains(name) {
+      // A later handler can't see it.
+      guard fragment.onlyRefers(to: name) else { throw ConversionFailure(.names) }
+      names[index] = unique(name, fragment)
+      renaming.names[name] = names[index]
+    }
+    if !declared.isDisjoint(with: fragment.declared)
       || !Set(names).isDisjoint(with: fragment.declared)
     {
       throw ConversionFailure(.names)
@@ -81,7 +86,8 @@ extension ChainConverter {
   }
 
   func text(_ expression: ExprSyntax, _ names: [String: String]) -> String {
-    unindentedLines(Renamer(names).rewrite(Syntax(expression)).trimmedDescription)
+    let renamed = Renamer(names).rewrite(Syntax(expression)).trimmedDescription
+    return unindentedLines(renamed, outdentedBy: expression.indentationOfLine)
       .joined(separator: "\n")
   }
 

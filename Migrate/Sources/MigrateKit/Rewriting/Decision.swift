@@ -24,7 +24,7 @@ public enum Decision: String, Sendable, CaseIterable {
   public var question: String {
     switch self {
     case .executor:
-      "A handler runs on a queue that `on:` names. Decide where this work runs in async code."
+      "Handlers run on queues on which one task can't run. Decide where this work runs in async code."
     case .earlyReturn:
       "A handler returns early. Decide whether the rest of the chain is skipped there."
     case .names: "Handlers declare the same name, or one that later code uses. Rename one first."

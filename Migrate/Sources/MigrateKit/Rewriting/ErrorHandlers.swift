@@ -35,13 +35,14 @@ extension ChainConverter {
       throw ConversionFailure(.operatorUnknown)
     }
     if fragment.returnsEarly { throw ConversionFailure(.earlyReturn) }
-    if library == .google { _ = try kind(of: result, fragment, link) }
+    let kind = library == .google ? try kind(of: result, fragment, link) : .promise
+    guard kind != .notPromise else { throw ConversionFailure(.operatorUnknown) }
     let clause = try catchHead(fragment, link, needsError: false)
     let names = clause.names
     var value: String
     if let plain = Self.fulfilled(result) {
       value = plain.map { text($0, names) } ?? "()"
-    } else if library == .google, try kind(of: result, fragment, link) == .value {
+    } else if kind != .promise {
       value = text(result, names)
     } else {
       value = "try await \(Self.receiver(text(result, names))).\(bridge)"

@@ -73,6 +73,14 @@ struct Fragment {
     return names
   }
 
+  /// Whether the statements refer to a parameter without declaring another variable of its name.
+  func onlyRefers(to name: String) -> Bool {
+    statements.tokens(viewMode: .sourceAccurate).allSatisfy { token in
+      guard token.tokenKind == .identifier(name), let parent = token.parent else { return true }
+      return parent.is(DeclReferenceExprSyntax.self) || parent.is(LabeledExprSyntax.self)
+    }
+  }
+
   /// The names that the statements mention.
   var mentioned: Set<String> {
     var names: Set<String> = []
@@ -86,6 +94,15 @@ struct Fragment {
       }
     }
     return names
+  }
+}
+
+extension ExprSyntax {
+  /// Whether this is a literal for a single value.
+  var isLiteral: Bool {
+    self.is(BooleanLiteralExprSyntax.self) || self.is(IntegerLiteralExprSyntax.self)
+      || self.is(NilLiteralExprSyntax.self) || self.is(StringLiteralExprSyntax.self)
+      || self.as(TupleExprSyntax.self)?.elements.isEmpty == true
   }
 }
 
@@ -142,6 +159,19 @@ extension SyntaxProtocol {
     }
   }
 
+  /// The number of spaces or tabs at the start of the line on which this starts.
+  var indentationOfLine: Int {
+    var token = firstToken(viewMode: .sourceAccurate)
+    while let current = token {
+      let text = current.leadingTrivia.description
+      token = current.previousToken(viewMode: .sourceAccurate)
+      if token == nil || text.contains("\n") {
+        return text.reversed().prefix { $0 == " " || $0 == "\t" }.count
+      }
+    }
+    return 0
+  }
+
   /// The comments in this, apart from those before it and after it.
   var innerComments: [String] {
     let first = firstToken(viewMode: .sourceAccurate)
@@ -166,14 +196,33 @@ extension Trivia {
   }
 }
 
-/// Gives variables other names.
+/// Gives variables other names, and replaces what is returned.
 final class Renamer: SyntaxRewriter {
   private let names: [String: String]
+  private let exit: ((ExprSyntax?) -> String)?
   private var depth = 0
 
-  init(_ names: [String: String]) {
+  init(_ names: [String: String], exit: ((ExprSyntax?) -> String)? = nil) {
     self.names = names
+    self.exit = exit
     super.init(viewMode: .sourceAccurate)
+  }
+
+  override func visit(_ node: FunctionDeclSyntax) -> DeclSyntax {
+    depth += 1
+    defer { depth -= 1 }
+    return super.visit(node)
+  }
+
+  override func visit(_ node: ReturnStmtSyntax) -> StmtSyntax {
+    guard let exit, depth == 0 else { return super.visit(node) }
+    // Only the text matters.
+    let text = TokenSyntax.identifier(
+      exit(node.expression.map { visit($0) }), trailingTrivia: node.trailingTrivia)
+    return StmtSyntax(
+      ReturnStmtSyntax(
+        returnKeyword: node.returnKeyword.with(\.trailingTrivia, .space),
+        expression: DeclReferenceExprSyntax(baseName: text)))
   }
 
   override func visit(_ node: ClosureExprSyntax) -> ExprSyntax {
@@ -197,8 +246,9 @@ final class Renamer: SyntaxRewriter {
   }
 }
 
-/// The lines of a text without their common indentation and without empty lines at its ends.
-func unindentedLines(_ text: String) -> [String] {
+/// The lines of a text without their common indentation, which is at most `limit`, and without empty
+/// lines at its ends.
+func unindentedLines(_ text: String, outdentedBy limit: Int = .max) -> [String] {
   var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
   while let first = lines.first, first.allSatisfy(\.isWhitespace) { lines.removeFirst() }
   while let last = lines.last, last.allSatisfy(\.isWhitespace) { lines.removeLast() }
@@ -210,7 +260,7 @@ func unindentedLines(_ text: String) -> [String] {
   let filled = lines.filter { !$0.allSatisfy(\.isWhitespace) }
   // The first line can follow a brace, without indentation.
   let rest = filled.count > 1 ? Array(filled.dropFirst()) : filled
-  let common = rest.map(indentation).min() ?? 0
+  let common = min(rest.map(indentation).min() ?? 0, limit)
   return lines.enumerated().map { index, line in
     let own = indentation(line)
     return String(line.dropFirst(index == 0 && own < common ? own : min(common, own)))

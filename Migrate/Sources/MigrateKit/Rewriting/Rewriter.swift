@@ -67,10 +67,7 @@ final class Rewriter {
       let converter = ChainConverter(
         chain, inner: inner, program.declarations, names(of: chain.function))
       try converter.checkSurroundings()
-      let function = chain.function
-      if unproved.contains(Self.key(function.file.path, function.fullName)) {
-        throw ConversionFailure(.unproved)
-      }
+      if isUnproved(chain) { throw ConversionFailure(.unproved) }
       // Without an index, nothing tells which of two libraries a chain belongs to.
       if program.declarations.index == nil, chain.place.file.importsSeveralLibraries {
         throw ConversionFailure(.library)
@@ -98,8 +95,20 @@ final class Rewriter {
     } catch {}
   }
 
-  /// Names a function of a tree.
-  static func key(_ path: String, _ function: String) -> String { "\(path): \(function)" }
+  /// Names a function of a tree, or all functions of a file.
+  static func key(_ path: String, _ function: String = "") -> String { "\(path): \(function)" }
+
+  /// Whether the check doesn't accept a conversion in the functions around a chain.
+  private func isUnproved(_ chain: Chain) -> Bool {
+    if unproved.isEmpty { return false }
+    let file = chain.place.file
+    return unproved.contains(Self.key(file.path))
+      || program.declarations.functions.contains { function in
+        function.file === file && unproved.contains(Self.key(file.path, function.fullName))
+          && function.node.position.utf8Offset <= chain.place.offset
+          && chain.place.offset < function.node.endPosition.utf8Offset
+      }
+  }
 
   private func names(of function: FunctionDeclaration) -> Names {
     let id = ObjectIdentifier(function)
@@ -184,14 +193,25 @@ final class Rewriter {
     return two * 5 > spaces.filter { $0 > 0 }.count ? "  " : "    "
   }
 
-  private func task(_ converter: ChainConverter) -> String {
+  private func task(_ code: ChainConverter.Code, _ converter: ChainConverter) -> String {
     // A program can have a type of its own with this name.
     let type = program.declarations.types["Task"] == nil ? "Task" : "_Concurrency.Task"
-    return "\(type) { @MainActor \(converter.capture.map { $0 + " " } ?? "")in"
+    switch converter.place {
+    case .main:
+      return "\(type) { @MainActor \(converter.capture.map { $0 + " " } ?? "")in"
+    case .queue(let queue):
+      let capture = converter.capture.map { " \($0) in" } ?? ""
+      return "\(type)(on: \(queue), after: \(code.name ?? code.source)) {\(capture)"
+    }
   }
 
   private func sourceLine(_ code: ChainConverter.Code) -> [String] {
     code.declaration.map { split("let \($0) = \(code.source)") } ?? []
+  }
+
+  /// The statement for a value that isn't used, if it does anything.
+  private func effect(_ value: String) -> [String] {
+    ChainConverter.isWord(value) || value == "()" ? [] : split(value)
   }
 
   private func split(_ text: String) -> [String] {
@@ -226,11 +246,10 @@ final class Rewriter {
   private func discarded(
     _ code: ChainConverter.Code, _ converter: ChainConverter, _ unit: String
   ) -> [String] {
-    let end =
-      ChainConverter.isWord(code.value) || code.value == "()" ? [] : split("_ = \(code.value)")
+    let end = effect(code.value).isEmpty ? [] : split("_ = \(code.value)")
     let handlers = code.handlers.isEmpty ? ["catch {}"] : code.handlers
     let body = guarded(work(code, end, unit), handlers, unit) + code.afterward
-    return sourceLine(code) + [task(converter)] + indented(body, unit) + ["}"]
+    return sourceLine(code) + [task(code, converter)] + indented(body, unit) + ["}"]
   }
 
   /// A chain whose promise is returned: a task settles that promise.
@@ -248,16 +267,16 @@ final class Rewriter {
     let result = needsResult ? converter.names.unused("result") : "result"
     func fulfill(_ value: String) -> [String] {
       if value == "()" { return ["\(settle).fulfill(())"] }
-      if isVoid { return split(value) + ["\(settle).fulfill(())"] }
+      if isVoid { return effect(value) + ["\(settle).fulfill(())"] }
       return split("\(settle).fulfill(\(value))")
     }
     var body: [String]
     if code.cleanup.isEmpty, !code.recovers {
-      body = work(code, fulfill(code.value), unit)
+      body = work(code, code.fulfillsEverywhere ? [] : fulfill(code.value), unit)
     } else {
       // The cleanup, and the handling of errors, end before the promise settles.
       let end =
-        isVoid ? (code.value == "()" ? [] : split(code.value)) : split("\(result) = \(code.value)")
+        isVoid ? effect(code.value) : split("\(result) = \(code.value)")
       let mark = ChainConverter.assignment
       let handlers = code.handlers.filter { !(isVoid && $0 == "  \(mark)()") }
         .map { $0.replacingOccurrences(of: mark, with: isVoid ? "" : "\(result) = ") }
@@ -268,9 +287,12 @@ final class Rewriter {
     if !code.recovers, !code.handlers.isEmpty {
       body = guarded(body, code.handlers, unit)
     }
+    body = body.map {
+      $0.replacingOccurrences(of: ChainConverter.fulfillment, with: "\(settle).fulfill")
+    }
     let attempt =
       code.canFail ? guarded(body, ["catch {", "  \(settle).reject(error)", "}"], unit) : body
-    let inner = [task(converter)] + indented(attempt, unit) + ["}"]
+    let inner = [task(code, converter)] + indented(attempt, unit) + ["}"]
     if isGoogle {
       return sourceLine(code) + ["let \(settle) = Promise<\(type)>.pending()"] + inner
         + ["return \(settle)"]

@@ -79,7 +79,7 @@ extension FunctionDeclaration {
 
 extension FunctionCallExprSyntax {
   /// The closure that is passed last.
-  fileprivate var lastClosure: ClosureExprSyntax? {
+  var lastClosure: ClosureExprSyntax? {
     trailingClosure ?? arguments.last?.expression.as(ClosureExprSyntax.self)
   }
 }

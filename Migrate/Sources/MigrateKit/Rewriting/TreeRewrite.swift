@@ -43,7 +43,12 @@ public struct TreeRewrite: Sendable {
       let keys = findings.compactMap { finding in
         finding.old.map { Rewriter.key($0.file.path, finding.function) }
       }
-      let more = Set(keys).subtracting(unproved)
+      var more = Set(keys).subtracting(unproved)
+      if more.isEmpty {
+        // What a function does differently can come from others, which are usually in its file.
+        more = Set(findings.compactMap { $0.old.map { Rewriter.key($0.file.path) } })
+          .subtracting(unproved)
+      }
       if more.isEmpty {
         self.findings = findings
         return

@@ -1,0 +1,33 @@
+import Dispatch
+@_spi(DropIns) import Pledge
+
+#if compiler(>=6.2)
+  extension Task where Success == Void, Failure == Never {
+    /// Creates a task that runs on `queue` when `promise` has settled, as handlers with `on:` do.
+    ///
+    /// ```swift
+    /// let source = loadRows()
+    /// Task(on: queue, after: source) {
+    ///   guard let rows = try? await source.get() else { return }
+    ///   self.rows = rows
+    /// }
+    /// ```
+    ///
+    /// The code after an `await` runs on `queue` again, but functions with an isolation of their own
+    /// run there. Like a handler, the task doesn't inherit isolation, priority, or task-local values.
+    /// From macOS 15 and iOS 18, the thread that settles a promise enqueues what continues, so that it
+    /// runs in the order of handlers; before, another thread does.
+    ///
+    /// The original doesn't have this initializer. It's disfavored, so that a program that declares
+    /// the same one gets its own.
+    @discardableResult @_disfavoredOverload
+    public init<Value>(
+      on queue: DispatchQueue, after promise: Promise<Value>,
+      _ operation: nonisolated(nonsending) @escaping () async -> Void
+    ) {
+      let (task, start) = Self.held(on: queue, operation)
+      self = task
+      promise.storage.observe(on: .immediate) { _ in start() }
+    }
+  }
+#endif
