@@ -22,11 +22,7 @@ func example(
 
 var targets: [Target] = [
   .target(
-    name: "LoopbackServer",
-    dependencies: [
-      .product(name: "Pledge", package: "Pledge"),
-      .product(name: "PledgeFoundation", package: "Pledge"),
-    ])
+    name: "LoopbackServer", dependencies: [.product(name: "Pledge", package: "Pledge")])
 ]
 targets += example("downloads", ["PledgeFoundation", "PledgeDiagnostics"], server: true)
 targets += example("checkout", ["PledgeFoundation"])

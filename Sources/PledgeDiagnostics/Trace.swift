@@ -10,8 +10,8 @@ import Foundation
 /// ```
 ///
 /// ``start(limit:capturesPlaces:samplingInterval:)`` records all promises of the process; only one such trace
-/// can be recording at a time. ``recording(limit:capturesPlaces:_:)`` records what one
-/// closure does; any number of these can be recording. While no trace is recording, a promise only
+/// can be recording at a time. ``recording(limit:capturesPlaces:isolation:_:)`` records what
+/// one closure does; any number of these can be recording. While no trace is recording, a promise only
 /// checks a flag.
 public final class Trace: Sendable {
   /// The number of promises that a trace keeps by default.
@@ -35,7 +35,7 @@ public final class Trace: Sendable {
   /// The trace of the closure that the task runs, or in which the task was created.
   @TaskLocal static var scope: Trace?
 
-  private init(
+  init(
     limit: Int?, capturesPlaces: Bool, isScoped: Bool, claimsRejections: Bool = false,
     sampling: Int = 1
   ) {
@@ -55,8 +55,8 @@ public final class Trace: Sendable {
   /// - Parameters:
   ///   - limit: The maximum number of promises in the record; values below one count as one, and
   ///     nil is no limit. Beyond the limit, the trace discards the promises that settled first, and
-  ///     then the oldest; ``forgotten`` and every report state how many. A promise takes about 170
-  ///     bytes.
+  ///     then the oldest; ``forgotten`` and every report state how many. A promise takes 350 to
+  ///     500 bytes.
   ///   - capturesPlaces: Whether to find the source locations of operators. Promises with a resolver
   ///     have a source location in any case. On Apple platforms, operators have none.
   ///   - samplingInterval: The number of chains of which one is recorded; values below one count as
@@ -84,38 +84,25 @@ public final class Trace: Sendable {
   ///
   /// For the parameters, see ``start(limit:capturesPlaces:samplingInterval:)``. Rethrows the errors of `body`.
   public static func recording<Result>(
-    limit: Int? = 50_000, capturesPlaces: Bool = true, _ body: (Trace) throws -> Result
-  ) rethrows -> Result {
-    let trace = Trace(limit: limit, capturesPlaces: capturesPlaces, isScoped: true)
-    Recorder.add(trace)
-    defer { trace.stop() }
-    return try $scope.withValue(trace) { try body(trace) }
-  }
-
-  /// The asynchronous form of ``recording(limit:capturesPlaces:_:)``.
-  public static func recording<Result>(
     limit: Int? = 50_000, capturesPlaces: Bool = true,
     isolation: isolated (any Actor)? = #isolation, _ body: (Trace) async throws -> Result
   ) async rethrows -> Result {
-    try await Trace(limit: limit, capturesPlaces: capturesPlaces, isScoped: true).record(body)
+    try await recording(
+      limit: limit, capturesPlaces: capturesPlaces, claimsRejections: false, body)
   }
 
-  /// Records what `body` does to promises, and keeps the unhandled rejections of its promises for
-  /// ``leftovers()`` instead of reporting them.
-  package static func checking<Result>(
+  /// The same; `claimsRejections` keeps the unhandled rejections of its promises for ``leftovers()``
+  /// instead of reporting them.
+  package static func recording<Result>(
+    limit: Int? = 50_000, capturesPlaces: Bool = true, claimsRejections: Bool,
     isolation: isolated (any Actor)? = #isolation, _ body: (Trace) async throws -> Result
   ) async rethrows -> Result {
-    try await Trace(
-      limit: defaultLimit, capturesPlaces: true, isScoped: true, claimsRejections: true
-    ).record(body)
-  }
-
-  private func record<Result>(
-    isolation: isolated (any Actor)? = #isolation, _ body: (Trace) async throws -> Result
-  ) async rethrows -> Result {
-    Recorder.add(self)
-    defer { stop() }
-    return try await Self.$scope.withValue(self) { try await body(self) }
+    let trace = Trace(
+      limit: limit, capturesPlaces: capturesPlaces, isScoped: true,
+      claimsRejections: claimsRejections)
+    Recorder.add(trace)
+    defer { trace.stop() }
+    return try await $scope.withValue(trace) { try await body(trace) }
   }
 
   /// The trace of the closure that the calling task runs, or otherwise that of the process; nil if
@@ -136,8 +123,8 @@ public final class Trace: Sendable {
   /// The number of records of promises, and of consumers that aren't promises.
   public var count: Int { withLog { $0.records.count } }
 
-  /// The promises that the trace has discarded because its limit was reached.
-  public var forgotten: Forgotten { withLog { $0.forgotten } }
+  /// The number of promises that the trace has discarded because its limit was reached.
+  public var forgotten: Int { withLog { $0.forgottenSettled + $0.forgottenPending } }
 
   /// Applies the events that concern this trace.
   ///
@@ -183,20 +170,5 @@ public final class Trace: Sendable {
   /// Returns a copy of everything recorded so far.
   func snapshot() -> Snapshot {
     Snapshot(log: withLog { $0 }, now: Recorder.now - start)
-  }
-}
-
-/// The number of promises that a trace has discarded because its limit was reached.
-public struct Forgotten: Sendable, Hashable {
-  /// The number of discarded promises that had settled.
-  public internal(set) var settled = 0
-  /// The number of discarded promises that were pending.
-  public internal(set) var pending = 0
-
-  /// A sentence with the numbers; nil if nothing was discarded.
-  var sentence: String? {
-    if settled + pending == 0 { return nil }
-    return
-      "The limit was reached: \(settled) settled and \(pending) pending promises were discarded."
   }
 }

@@ -74,7 +74,7 @@
     func check(
       _ function: @Sendable () async throws -> Void, report: (String) -> Void
     ) async throws {
-      try await Trace.checking { trace in
+      try await Trace.recording(claimsRejections: true) { trace in
         let failure: (any Error)?
         do {
           try await function()

@@ -127,15 +127,6 @@ private func requesting(
   ]
 }
 
-#if os(macOS) || os(Linux)
-  private func running(_ process: Process, _ name: String) -> [Promise<ProcessOutput>] {
-    [
-      process.execute(),
-      Process.execute("git", "log", name),
-    ]
-  }
-#endif
-
 #if NIO
   private func using(
     _ channel: any Channel, _ loop: any EventLoop, _ future: EventLoopFuture<Page>,

@@ -147,7 +147,7 @@ extension TraceTests {
     @Test func whatWasForgotten_isTold() throws {
       try tracing(limit: 2, capturesPlaces: false) { trace in
         let pairs = (0..<5).map { _ in Promise<Int>.withResolvers() }
-        let sentence = try #require(trace.forgotten.sentence)
+        let sentence = try #require(trace.snapshot().log.notice)
         #expect(try embedded(trace).notices == [sentence])
         for pair in pairs { pair.resolver.fulfill(1) }
       }

@@ -15,7 +15,6 @@ extension TraceTests {
         promise.named("avatar of \(7)")
         let mapped = promise.map(on: .immediate) { _ -> Int in throw Oops() }.named("image")
         let tree = trace.pendingTree()
-        #expect(tree.node(promise.id)?.name == "avatar of 7")
         #expect(tree.description.contains("#1 promise \u{201C}avatar of 7\u{201D} at "))
         #expect(tree.description.contains(" \u{201C}image\u{201D}"))
         let page = String(decoding: try trace.timelinePage(), as: UTF8.self)
@@ -23,7 +22,6 @@ extension TraceTests {
         resolver.fulfill(1)
         mapped.ignoreErrors()
         let path = try #require(trace.errorPath(of: mapped))
-        #expect(path.steps.first?.name == "image")
         #expect(path.description.contains("\u{201C}image\u{201D}"))
       }
     }
@@ -45,7 +43,7 @@ extension TraceTests {
       tracing { trace in
         let (guarantee, resolver) = Guarantee<Int>.withResolvers()
         guarantee.named("later")
-        #expect(trace.pendingTree().node(guarantee.id)?.name == "later")
+        #expect(trace.pendingTree().description.contains("\u{201C}later\u{201D}"))
         resolver.fulfill(1)
       }
     }

@@ -14,7 +14,7 @@ extension TraceTests {
         let node = try #require(trace.pendingTree().roots.first)
         #expect(node.promise == promise.id)
         let later = try #require(trace.pendingTree().roots.first)
-        #expect(node.age > .zero && later.age > node.age)
+        #expect(node.description != later.description)
         #expect(node.location?.line == Int(line))
         #expect(
           node.location?.description == "PledgeDiagnosticsTests/PendingTreeTests.swift:\(line)")
@@ -35,10 +35,8 @@ extension TraceTests {
         let tree = trace.pendingTree()
         let node = try #require(tree.node(caught.id))
         #expect(node.depth == 3)
-        #expect(tree.node(mapped.id)?.parent == tree.node(promise.id)?.number)
         #expect(
           tree.node(mapped.id)?.description.contains(", on ManualExecutor: waits, for ") == true)
-        #expect(tree.node(mapped.id)?.executor == "ManualExecutor")
         #if os(Linux)
           #expect(tree.outline == ["promise", " map", "  done", "   catch"])
           #expect(node.location?.line == line)
@@ -95,7 +93,7 @@ extension TraceTests {
         let tree = trace.pendingTree()
         let node = try #require(tree.node(running.id))
         #expect(node.description.contains(/: its handler runs on thread \d+, on io for [\d.]+/))
-        #expect(tree.node(waiting.id)?.parent == node.number)
+        #expect(tree.node(waiting.id)?.depth == node.depth + 1)
         gate.signal()
         try await waiting.value
       }
@@ -111,9 +109,9 @@ extension TraceTests {
         let tree = trace.pendingTree()
         #expect(tree.says("its handler returned #", of: outer.id))
         #expect(tree.says("its handler returned #", of: second.id))
-        #expect(tree.node(second.id)?.parent == tree.node(observed.promise.id)?.number)
+        #expect(tree.node(second.id)?.depth == 1)
         #expect(tree.roots.count == 2)
-        #expect(tree.node(outer.id)?.parent == tree.node(inner.promise.id)?.number)
+        #expect(tree.node(outer.id)?.depth == 1)
         inner.resolver.fulfill(1)
         observed.resolver.fulfill(1)
         #expect(trace.pendingTree().nodes.isEmpty)

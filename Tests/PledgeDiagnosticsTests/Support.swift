@@ -14,7 +14,10 @@ struct Oops: Error {}
 func tracing<Result>(
   limit: Int? = nil, capturesPlaces: Bool = true, _ body: (Trace) throws -> Result
 ) rethrows -> Result {
-  try Trace.recording(limit: limit, capturesPlaces: capturesPlaces, body)
+  let trace = Trace(limit: limit, capturesPlaces: capturesPlaces, isScoped: true)
+  Recorder.add(trace)
+  defer { trace.stop() }
+  return try Trace.$scope.withValue(trace) { try body(trace) }
 }
 
 /// Calls `body` while a trace records its promises.

@@ -37,7 +37,10 @@ extension TraceTests {
         #expect(cycle.steps.count == 5, "with the two threads that block")
         #expect(cycle.isCertain)
         #expect(cycle.description.contains("blocks thread "))
-        #expect(trace.pendingTree().description.contains("Wait cycle:"))
+        let tree = trace.pendingTree()
+        #expect(tree.description.contains("Wait cycle:"))
+        #expect(tree.description.contains(", blocked by the wait()"))
+        #expect(tree.roots.count == 1, "\(tree)")
 
         second.promise.cancel()
         _ = await (firstHandler.result, secondHandler.result)
@@ -51,6 +54,7 @@ extension TraceTests {
         let outer = Promise.value(1).map(on: .immediate) { $0 }.then(on: .immediate) { _ in
           promise.map(on: .immediate) { $0 }
         }
+        let end = outer.map(on: .immediate) { $0 }
         #expect(trace.waitCycles().isEmpty)
         resolver.resolve(with: outer)
         let cycle = try #require(trace.waitCycles().first)
@@ -60,8 +64,11 @@ extension TraceTests {
         #expect(cycle.description.contains("one of its inputs"))
         let tree = trace.pendingTree()
         #expect(tree.cycles.count == 1)
+        #expect(tree.roots.count == 1)
         #expect(tree.node(outer.id) != nil, "what has no root is shown nevertheless")
-        outer.ignoreErrors()
+        #expect(tree.description.contains(": see above"))
+        #expect((tree.node(end.id)?.depth ?? 0) > 0, "it waits for the cycle")
+        end.ignoreErrors()
         promise.cancel()
       }
     }

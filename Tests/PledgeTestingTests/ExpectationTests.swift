@@ -94,6 +94,14 @@ struct OtherError: Error {}
     #expect(await message { try calls.expect(3) }.hasPrefix("Expected 3 calls, counted 2"))
   }
 
+  @Test func recorder_withManyWaiters_takesLinearTime() async {
+    // Quadratic time would take minutes.
+    let events = Recorder<Int>()
+    let all = (1...100_000).map { events.reaches($0) }
+    for event in all.indices { events.record(event) }
+    #expect(all.allSatisfy { !$0.isPending })
+  }
+
   @Test func lifetimes_nameLivingObjects() async throws {
     let lifetimes = LifetimeTracker()
     var token: LifetimeTracker.Token? = lifetimes.track("closure")

@@ -36,9 +36,12 @@ enum Tracing {
     {
       return work(Mode.allCases[index], calls: calls)
     }
+    if arguments.first == "threads" {
+      return await printThreads(arguments.last.flatMap { Int($0) } ?? 40)
+    }
     let rounds = arguments.first.flatMap { Int($0) } ?? 7
     await printCosts(rounds)
-    await printThreads(rounds)
+    await printThreads(rounds * 4)
     try printReports()
   }
 
@@ -78,35 +81,50 @@ enum Tracing {
     trace?.stop()
   }
 
-  /// Prints the throughput of eight threads as a multiple of one thread's.
+  /// Prints the throughput of eight threads as a multiple of one thread's, and likewise the processor
+  /// time of a round: medians of the ratios of pairs, with the quartiles.
+  ///
+  /// The runs of a pair follow one another, because other processes disturb both alike.
   private static func printThreads(_ rounds: Int) async {
-    let calls = 40_000
+    var ratios: [Mode: [(rate: Double, cost: Double)]] = [:]
+    for _ in 0..<rounds {
+      for mode in Mode.allCases {
+        let one = await run(threads: 1, mode)
+        let eight = await run(threads: 8, mode)
+        ratios[mode, default: []].append((one.seconds / eight.seconds, eight.cost / one.cost))
+      }
+    }
+    func text(_ values: [Double]) -> String {
+      let sorted = values.sorted()
+      let parts = [2, 1, 3].map { sorted[sorted.count * $0 / 4] }
+      return String(format: "%.2f (%.2f to %.2f)", parts[0], parts[1], parts[2])
+    }
     for mode in Mode.allCases {
-      var rates: [Int: [Double]] = [:]
-      for _ in 0..<rounds {
-        for threads in [1, 8] {
-          let trace = mode.start()
-          let start = ContinuousClock.now
-          await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<threads {
-              group.addTask {
-                await withCheckedContinuation { continuation in
-                  Thread.detachNewThread {
-                    for _ in 0..<calls { Workload.round() }
-                    continuation.resume()
-                  }
-                }
-              }
+      let ratios = ratios[mode] ?? []
+      print(
+        "\(mode.rawValue), 8 threads ÷ 1: \(text(ratios.map(\.rate))),",
+        "processor time \(text(ratios.map(\.cost)))")
+    }
+  }
+
+  /// Returns the time and the processor time of as many rounds with any number of threads.
+  private static func run(threads: Int, _ mode: Mode) async -> (seconds: Double, cost: Double) {
+    let trace = mode.start()
+    defer { trace?.stop() }
+    let (start, cost) = (ContinuousClock.now, processorTime())
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<threads {
+        group.addTask {
+          await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+              for _ in 0..<80_000 / threads { Workload.round() }
+              continuation.resume()
             }
           }
-          let seconds = (ContinuousClock.now - start) / .seconds(1)
-          rates[threads, default: []].append(Double(threads * calls) / seconds)
-          trace?.stop()
         }
       }
-      let ratio = median(rates[8] ?? []) / median(rates[1] ?? [])
-      print(mode.rawValue, String(format: "%.2f", ratio), separator: ", 8 threads ÷ 1: ")
     }
+    return ((ContinuousClock.now - start) / .seconds(1), processorTime() - cost)
   }
 
   /// Prints the bytes that a trace takes for each promise: as events in a buffer, as a record, and
@@ -133,7 +151,7 @@ enum Tracing {
     let before = residentBytes() - recorded
     let promises = trace.count
     let counted = residentBytes() - before
-    _ = trace.waitCycles()
+    _ = trace.lastUnhandledErrorPath()
     let reported = residentBytes() - before
     print(
       "bytes for each of \(promises) promises: \(recorded / promises) as events,",

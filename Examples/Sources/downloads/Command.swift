@@ -32,12 +32,12 @@ struct Command {
     let temporary = FileManager.default.temporaryDirectory.appending(path: "downloads-\(UUID())")
     let trace = traceFile.map { _ in Trace.start() }
 
-    let files = try await MirroredFiles.make(count: 24)
+    let files = MirroredFiles.make(count: 24)
     let mirrors = try UnreliableMirror.demonstration(of: files)
     let failed = try await download(from: mirrors.map(\.url), to: folder ?? temporary)
     if folder == nil { try FileManager.default.removeItem(at: temporary) }
 
-    if let trace, let traceFile { try await show(trace, in: traceFile) }
+    if let trace, let traceFile { try show(trace, in: traceFile) }
     return failed.isEmpty
   }
 
@@ -60,16 +60,17 @@ struct Command {
   }
 
   /// Writes a timeline of all promises and, in a terminal, opens it.
-  private static func show(_ trace: Trace, in file: URL) async throws {
+  private static func show(_ trace: Trace, in file: URL) throws {
     try trace.write(to: file)
     print("The timeline of all promises is in \(file.path): open it in a browser.")
     guard isatty(STDOUT_FILENO) == 1 else { return }
     #if os(macOS)
-      _ = await Process.execute("open", file.path).result
+      let opener = "open"
     #else
-      // On a computer without a screen, this fails, and there is nothing to open.
-      _ = await Process.execute("xdg-open", file.path).result
+      let opener = "xdg-open"
     #endif
+    // On a computer without a screen, this fails, and there is nothing to open.
+    _ = try? Process.run(URL(filePath: "/usr/bin/\(opener)"), arguments: [file.path])
   }
 }
 

@@ -1,4 +1,5 @@
 import Foundation
+import LoopbackServer
 import Pledge
 import PledgeDiagnostics
 import PledgeFoundation
@@ -70,15 +71,15 @@ final class Downloads {
   private func list() -> Promise<[File]> {
     Promise.retry(policy) {
       Promise.any(
-        self.mirrors.map { self.session.load($0.appending(path: "SHA256SUMS")).validate() })
+        self.mirrors.map { self.session.load($0.appending(path: "CHECKSUMS")).validate() })
     }
     .map { data, _ in
-      String(decoding: data, as: UTF8.self).matches(of: /([0-9a-f]{64}) [ *]([^\/\n]+)/).map {
+      String(decoding: data, as: UTF8.self).matches(of: /([0-9a-f]+) [ *]([^\/\n]+)/).map {
         File(checksum: String($0.1), name: String($0.2))
       }
     }
     .validate { files in !files.isEmpty }
-    .named("SHA256SUMS")
+    .named("CHECKSUMS")
   }
 
   /// Downloads a file; returns nil, or its name if it failed, which doesn't affect the others.
@@ -116,11 +117,11 @@ final class Downloads {
     let destination = copies.appending(path: "\(number)")
     return session.download(source, to: destination, progress: transfer.progress)
       .timeout(after: .seconds(10))
-      .then { copy, _ in
-        Process.execute("sha256sum", copy.path).map { output in
-          guard output.text.hasPrefix(file.checksum) else { throw WrongChecksum() }
-          return copy
+      .map(on: .global) { copy, _ in
+        guard checksum(of: try Data(contentsOf: copy)) == file.checksum else {
+          throw WrongChecksum()
         }
+        return copy
       }
       .tap { result in self.end(number, result) }
   }

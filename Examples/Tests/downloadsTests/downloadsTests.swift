@@ -32,12 +32,12 @@ import Testing
 
   @Test func files_whenEachMirrorFailsAtFirst_areCorrect() async throws {
     defer { try? FileManager.default.removeItem(at: folder) }
-    let files = try await MirroredFiles.make(count: 6)
+    let files = MirroredFiles.make(count: 6)
     let faults: [UnreliableMirror.Fault] = [.wrongByte, .cutOff]
     let (failed, ends) = try await download(
       files,
-      from: { name, request in name != "SHA256SUMS" && request == 1 ? faults[0] : nil },
-      { name, request in name != "SHA256SUMS" && request == 1 ? faults[1] : nil })
+      from: { name, request in name != "CHECKSUMS" && request == 1 ? faults[0] : nil },
+      { name, request in name != "CHECKSUMS" && request == 1 ? faults[1] : nil })
     #expect(failed.isEmpty)
     #expect(try saved() == files.contents)
     #expect(ends["wrong checksum", default: 0] >= 6)
@@ -52,7 +52,7 @@ import Testing
 
   @Test func file_whenAllMirrorsSendWrongBytes_isMissing_andTheOthersAreSaved() async throws {
     defer { try? FileManager.default.removeItem(at: folder) }
-    let files = try await MirroredFiles.make(count: 3)
+    let files = MirroredFiles.make(count: 3)
     let (failed, _) = try await download(
       files, from: { name, _ in name == "file-02.bin" ? .wrongByte : nil })
     #expect(failed == ["file-02.bin"])

@@ -87,9 +87,9 @@ private struct BlockingWait {
     let handler = Handler(
       .observer, of: cell, on: .inPlace, body: nil, run: { _, _ in semaphore.signal() })
     cell.attach(handler)
-    Instrumentation.note(cell, .waitStarted)
+    Instrumentation.note(handler, .waitStarted)
     semaphore.wait()
-    Instrumentation.note(cell, .waitEnded)
+    Instrumentation.note(handler, .waitEnded)
   }
 
   /// Whether a closure that the cell depends on now would run where the current thread is.

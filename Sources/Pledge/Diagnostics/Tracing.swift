@@ -2,7 +2,13 @@ import Dispatch
 
 extension PromiseDiagnostics.ExecutorReference {
   /// An executor that exists as long as the process.
-  package enum Permanent { case immediate, global, main }
+  package enum Permanent: UInt, CaseIterable {
+    case immediate = 1, global, main
+
+    package var executor: PromiseDiagnostics.Executor {
+      PromiseDiagnostics.Executor(name: "\(self)", id: rawValue, isSerial: self == .main)
+    }
+  }
 
   /// The permanent executor, if it's one.
   package var permanent: Permanent? {
@@ -14,18 +20,13 @@ extension PromiseDiagnostics.ExecutorReference {
 
   /// The description of the executor.
   package var executor: PromiseDiagnostics.Executor {
-    guard let target = target?.takeUnretainedValue() else {
-      return PromiseDiagnostics.Executor(name: "immediate", id: nil, isSerial: false)
+    guard permanent == nil, let target = target?.takeUnretainedValue() else {
+      return (permanent ?? .immediate).executor
     }
     if kind != .scheduler {
-      let name =
-        switch permanent {
-        case .global: "global"
-        case .main: "main"
-        default: unsafeDowncast(target, to: DispatchQueue.self).label
-        }
+      let queue = unsafeDowncast(target, to: DispatchQueue.self)
       return PromiseDiagnostics.Executor(
-        name: name, id: Self.address(of: target), isSerial: permanent.map { $0 == .main })
+        name: queue.label, id: Self.address(of: queue), isSerial: nil)
     }
     let scheduler = unsafeDowncast(target, to: Scheduler.self)
     return PromiseDiagnostics.Executor(

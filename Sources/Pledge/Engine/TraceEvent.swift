@@ -38,9 +38,9 @@ extension PromiseDiagnostics {
       case withdrawn
       /// The promise was cancelled directly.
       case cancellationRequested
-      /// A thread started to block until the promise settles.
+      /// A thread started to block until the promise settles to which the observer is attached.
       case waitStarted
-      /// A thread that was blocked for the promise continues.
+      /// The thread that was blocked for the observer continues.
       case waitEnded
       /// The promise was deallocated; from now on, its ID can be reused for another promise.
       case released

@@ -18,7 +18,7 @@ struct ChainLayout {
 
   private(set) var places: [Place] = []
   /// The promises for which a combinator waits, or that were passed to a promise's resolver.
-  private(set) var inputs: [Int: [Int]] = [:]
+  let inputs: [Int: [Int]]
 
   private let snapshot: Snapshot
   /// The records attached to a promise.
@@ -31,13 +31,8 @@ struct ChainLayout {
 
   init(_ snapshot: Snapshot) {
     self.snapshot = snapshot
+    inputs = snapshot.inputs
     let shown = snapshot.ordered.filter { !$0.isInput }
-    for record in snapshot.ordered where record.isInput {
-      guard let result = record.result, let source = record.source, records.contains(result),
-        records.contains(source)
-      else { continue }
-      inputs[result, default: []].append(source)
-    }
     for record in shown {
       if let source = record.source, records.contains(source) {
         consumers[source, default: []].append(record.number)

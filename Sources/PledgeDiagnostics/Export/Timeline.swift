@@ -68,7 +68,7 @@ private struct Timeline {
           ("\($0.number)", snapshot.threadName($0.number))
         }),
       notices: snapshot.waitCycles(dependencies).map(\.description)
-        + [snapshot.log.forgotten.sentence].compactMap(\.self),
+        + [snapshot.log.notice].compactMap(\.self),
       strings: strings)
     // Only "<" can end a script element, or change how its end is found. In JSON, it occurs only in
     // strings, so it can be escaped.

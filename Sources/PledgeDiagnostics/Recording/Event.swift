@@ -45,7 +45,7 @@ struct Event {
   let other: UInt
   /// The number of the call stack; zero if there is none.
   let callStack: UInt32
-  /// An object that the event retains, a `PermanentExecutor`, or a line.
+  /// An object that the event retains, the number of a permanent executor, or a line.
   let object: UInt
 
   init(
@@ -83,12 +83,18 @@ struct Event {
 final class Payload: Sendable {
   enum Content: Sendable {
     case executor(PromiseDiagnostics.Executor)
-    case rejection(PromiseDiagnostics.Rejection)
     case name(String)
+    case rejection(PromiseDiagnostics.Rejection)
   }
 
   let content: Content
   init(_ content: Content) { self.content = content }
+
+  var executor: PromiseDiagnostics.Executor? {
+    if case .executor(let executor) = content { executor } else { nil }
+  }
+
+  var name: String? { if case .name(let name) = content { name } else { nil } }
 
   var rejection: PromiseDiagnostics.Rejection? {
     if case .rejection(let rejection) = content { rejection } else { nil }
@@ -96,26 +102,8 @@ final class Payload: Sendable {
 
   /// A new reference for an event.
   var retained: UInt { UInt(bitPattern: Unmanaged.passRetained(self).toOpaque()) }
-}
 
-/// The executors that exist as long as the process, which events store as numbers.
-enum PermanentExecutor: UInt {
-  case immediate = 1, global, main
-
-  init?(_ reference: PromiseDiagnostics.ExecutorReference) {
-    switch reference.permanent {
-    case .immediate: self = .immediate
-    case .global: self = .global
-    case .main: self = .main
-    case nil: return nil
-    }
-  }
-
-  var payload: Payload { Self.payloads[Int(rawValue) - 1] }
-
-  private static let payloads = [
-    PromiseDiagnostics.Executor(name: "immediate", id: nil, isSerial: false),
-    PromiseDiagnostics.Executor(name: "global", id: 1, isSerial: false),
-    PromiseDiagnostics.Executor(name: "main", id: 2, isSerial: true),
-  ].map { Payload(.executor($0)) }
+  /// The executors that exist as long as the process, in the order of the numbers that events store.
+  static let permanentExecutors =
+    PromiseDiagnostics.ExecutorReference.Permanent.allCases.map { Payload(.executor($0.executor)) }
 }

@@ -39,8 +39,6 @@ final class EventBuffer: @unchecked Sendable {
       consumed = 0
       promiseCount = 0
     }
-
-    var isFull: Bool { count.load(ordering: .relaxed) == Self.capacity }
   }
 
   private let sample = Sample.shared
@@ -240,13 +238,11 @@ final class EventBuffer: @unchecked Sendable {
   }
 
   private func number(of reference: PromiseDiagnostics.ExecutorReference) -> UInt {
-    if let permanent = PermanentExecutor(reference) { return permanent.rawValue }
-    let executor = reference.executor
-    if let last = self.executor, case .executor(let known) = last.content, known == executor {
-      return last.retained
-    }
-    let payload = Payload(.executor(executor))
-    self.executor = payload
+    if let permanent = reference.permanent { return permanent.rawValue }
+    let description = reference.executor
+    if let executor, executor.executor == description { return executor.retained }
+    let payload = Payload(.executor(description))
+    executor = payload
     return payload.retained
   }
 

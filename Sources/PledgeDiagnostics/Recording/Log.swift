@@ -2,16 +2,12 @@ import Pledge
 
 /// The state of a trace: the records of promises, updated by each event.
 struct Log: Sendable {
-  /// The handlers and waits on a thread.
+  /// A thread, and the handlers that run on it.
   struct Thread: Sendable {
     var number: UInt32 = 0
     var isMain = false
     /// The handlers that run on it, the innermost last.
     var running: [Int] = []
-    /// The waits that block it, the innermost last.
-    var waits: [Int] = []
-    /// The observer attached last on it, and its promise, which a wait that starts next waits for.
-    var lastObserver: (number: Int, promise: PromiseDiagnostics.PromiseID)?
   }
 
   /// A rejection, the number of records with it, and how many of these are of promises in memory.
@@ -33,7 +29,9 @@ struct Log: Sendable {
   private var nextFailure = 1
   /// The threads, by the numbers of their buffers; the number of one without events is zero.
   private var byBuffer: [Thread] = []
-  private(set) var forgotten = Forgotten()
+  /// The numbers of promises that were discarded after they had settled, and while they were pending.
+  private(set) var forgottenSettled = 0
+  private(set) var forgottenPending = 0
   /// The unhandled rejections that the trace has claimed.
   var unhandled: [PromiseDiagnostics.UnhandledRejection] = []
 
@@ -66,7 +64,7 @@ extension Log {
   /// Counts a promise that isn't recorded, because it has been released since.
   mutating func skipPromise() {
     _ = takeNumber()
-    forgotten.settled += 1
+    forgottenSettled += 1
   }
 
   /// Applies an event.
@@ -103,12 +101,10 @@ extension Log {
       if let source { recognizePromise(at: source) }
       records[at: position].source = source.map { records[at: $0].number }
       let isOperator = event.flags.contains(.hasClosure)
-      let executor = event.payload ?? PermanentExecutor(rawValue: event.object)?.payload
-      records[at: position].setExecutor(executor)
+      records[at: position].executorPayload =
+        event.payload ?? Payload.permanentExecutors[Int(event.object) - 1]
       records[at: position].callStack = callStack
       if isOperator, records[at: position].result == nil { records[at: position].kind = .handler }
-      byBuffer[thread].lastObserver =
-        isOperator ? nil : (records[at: position].number, event.otherPromise)
     case .handlerStarted:
       guard let position = records.position(of: event.promise) else { return }
       byBuffer[thread].running.append(records[at: position].number)
@@ -144,29 +140,19 @@ extension Log {
       guard let number = number(event.promise) else { return }
       if cancellations[number] == nil { cancellations[number] = moment }
     case .waitStarted:
-      // The observer that the wait has attached. Zero if it isn't in the record; the wait counts,
-      // too, so that its end isn't taken for another's.
-      let number = byBuffer[thread].lastObserver.flatMap {
-        $0.promise == event.promise ? $0.number : nil
-      }
-      byBuffer[thread].waits.append(number ?? 0)
-      guard let position = number.flatMap(records.position) else { return }
+      guard let position = records.position(of: event.promise) else { return }
       records[at: position].kind = .wait
       records[at: position].result = moment.inside
       records[at: position].run = Record.Run(moment, callsClosure: false)
     case .waitEnded:
-      guard let number = byBuffer[thread].waits.popLast(),
-        let position = records.position(of: number)
-      else { return }
+      guard let position = records.position(of: event.promise) else { return }
       records[at: position].run?.end(at: moment.time)
       end(position, moment)
     case .released:
       release(event.promise, moment)
     case .named:
       let position = records.position(of: event.promise) ?? add(event.promise, .unknown, moment)
-      if case .name(let name) = event.payload?.content {
-        names[records[at: position].number] = name
-      }
+      names[records[at: position].number] = event.payload?.name
     case .scope: break
     }
   }
@@ -307,13 +293,20 @@ extension Log {
       failures[failure]?.records -= 1
       if failures[failure]?.records == 0 { discard(failure) }
     }
-    if record.isPending { forgotten.pending += 1 } else { forgotten.settled += 1 }
+    if record.isPending { forgottenPending += 1 } else { forgottenSettled += 1 }
   }
 
   private mutating func discard(_ failure: Int) {
     guard let rejection = failures.removeValue(forKey: failure)?.rejection else { return }
     if failureNumbers[rejection.id] == failure { failureNumbers[rejection.id] = nil }
     discarded.append(Payload(.rejection(rejection)))
+  }
+
+  /// What a report says about discarded promises; nil if there are none.
+  var notice: String? {
+    if forgottenSettled + forgottenPending == 0 { return nil }
+    return "The limit was reached: \(forgottenSettled) settled and \(forgottenPending) pending "
+      + "promises were discarded."
   }
 
   /// Returns the discarded errors.

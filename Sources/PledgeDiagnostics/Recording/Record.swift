@@ -77,7 +77,8 @@ struct Record: Sendable {
   let id: PromiseDiagnostics.PromiseID
   let made: Moment
   var origin: PromiseDiagnostics.SourceLocation?
-  private var executorPayload: Payload?
+  /// The description of its executor, which all events with the same executor share.
+  var executorPayload: Payload?
   /// How it ended; nil while it's pending.
   var ending: Ending?
   var kind: Kind
@@ -104,11 +105,7 @@ struct Record: Sendable {
   /// A unique number; promises are numbered in the order in which they became known.
   var number: Int { Int(shortNumber) }
 
-  var executor: PromiseDiagnostics.Executor? {
-    if case .executor(let executor) = executorPayload?.content { executor } else { nil }
-  }
-
-  mutating func setExecutor(_ payload: Payload?) { executorPayload = payload }
+  var executor: PromiseDiagnostics.Executor? { executorPayload?.executor }
 
   /// How it settled; nil if it hasn't.
   var settlement: Ending? { ending.flatMap { $0.isSettlement ? $0 : nil } }

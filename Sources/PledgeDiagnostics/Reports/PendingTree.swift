@@ -10,18 +10,23 @@ public struct PendingTree: Sendable, CustomStringConvertible {
   /// One that waits for several promises appears below each of them.
   public let nodes: [Trace.Line]
   /// The nodes that wait for no other promise.
-  public var roots: [Trace.Line] { nodes.filter { $0.parent == nil } }
+  ///
+  /// If promises wait for each other in a cycle, one of them is a root, which says so.
+  public var roots: [Trace.Line] { nodes.filter { $0.depth == 0 } }
   /// Promises that wait for each other.
   public let cycles: [WaitCycle]
-  /// The promises that the trace has discarded.
-  public let forgotten: Forgotten
+  let notice: String?
 
   /// The tree as text, one line for each node.
   public var description: String {
-    let lines =
-      ["Pending: \(Set(nodes.map(\.number)).count)"] + nodes.indented(below: "└ ")
-      + cycles.map(\.description) + [forgotten.sentence].compactMap(\.self)
-    return lines.joined(separator: "\n")
+    // A chain can be longer than a line is wide.
+    let rows = nodes.map { node in
+      String(repeating: "  ", count: min(node.depth, 40)) + (node.depth == 0 ? "" : "└ ")
+        + node.description
+    }
+    return
+      (["Pending: \(Set(nodes.map(\.number)).count)"] + rows + cycles.map(\.description)
+      + [notice].compactMap(\.self)).joined(separator: "\n")
   }
 }
 
@@ -39,10 +44,10 @@ extension Snapshot {
     var waiters: [Int: [Edge]] = [:]
     for record in ordered where record.isPending {
       for edge in dependencies[record.number] {
-        waiters[edge.target, default: []].append(Edge(target: record.number, reason: edge.reason))
+        waiters[edge.target, default: []].append(
+          Edge(target: record.number, reason: edge.reason))
       }
     }
-    let cycles = waitCycles(dependencies)
 
     var nodes: [Trace.Line] = []
     var seen: Set<Int> = []
@@ -53,25 +58,28 @@ extension Snapshot {
       while let (number, depth, parent) = rest.popLast() {
         guard let record = records[number] else { continue }
         guard seen.insert(number).inserted else {
-          nodes.append(line(record, ": see above", depth: depth, parent: parent?.target))
+          nodes.append(line(record, ": see above", depth: depth))
           continue
         }
         let words = reason(
           of: record, parent ?? dependencies[number].first, isRoot: parent == nil)
-        nodes.append(line(record, words, depth: depth, parent: parent?.target))
+        nodes.append(line(record, words, depth: depth))
         for edge in (waiters[number] ?? []).reversed() {
           rest.append((edge.target, depth + 1, Edge(target: number, reason: edge.reason)))
         }
       }
     }
-    for record in ordered where record.isPending && !record.isInput {
-      if dependencies[record.number].isEmpty { expand(from: record.number) }
+    let pending = ordered.filter { $0.isPending && !$0.isInput }.map(\.number)
+    for number in pending where dependencies[number].isEmpty { expand(from: number) }
+    // A cycle has no root: begin with one of its promises.
+    for number in pending where !seen.contains(number) {
+      var (number, path) = (number, Set<Int>())
+      while path.insert(number).inserted, let edge = dependencies[number].first {
+        number = edge.target
+      }
+      expand(from: number)
     }
-    // A wait cycle has no root.
-    for cycle in cycles {
-      if let first = cycle.steps.first?.number, !seen.contains(first) { expand(from: first) }
-    }
-    return PendingTree(nodes: nodes, cycles: cycles, forgotten: log.forgotten)
+    return PendingTree(nodes: nodes, cycles: waitCycles(dependencies), notice: log.notice)
   }
 
   /// Returns why a promise is pending, in words.
@@ -104,7 +112,7 @@ extension Snapshot {
     case .handler:
       // Settled promises are discarded first, so an unknown source has most likely settled.
       let isKnown = record.source.map { records[$0] != nil } ?? true
-      if !isKnown, log.forgotten.pending > 0 {
+      if !isKnown, log.forgottenPending > 0 {
         return ": created before the trace began, or discarded"
       }
       return ": its handler was not started\(executor) for \((now - readyTime(of: record)).brief)"

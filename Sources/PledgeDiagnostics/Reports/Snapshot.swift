@@ -92,6 +92,7 @@ enum Dependency: Sendable, Hashable {
   case executor(isCertain: Bool)
 }
 
+/// A promise for which another one waits.
 struct Edge: Sendable {
   let target: Int
   let reason: Dependency
@@ -118,39 +119,30 @@ struct Dependencies {
   }
 
   /// Adds a dependency if both promises are pending.
-  mutating func add(_ number: Int, _ target: Int, _ reason: Dependency) {
+  private mutating func add(_ number: Int, _ target: Int, _ reason: Dependency) {
     if isPending(number), isPending(target) {
       others[number, default: []].append(Edge(target: target, reason: reason))
     }
   }
 
-  subscript(number: Int) -> [Edge] {
-    guard let record = snapshot.records[number], record.isPending else { return [] }
-    let target = record.adopted ?? (record.isInput ? nil : record.source)
-    guard let target, isPending(target) else { return others[number] ?? [] }
-    let reason = record.adopted == nil ? Dependency.source : .adoption
-    return [Edge(target: target, reason: reason)] + (others[number] ?? [])
-  }
-
-  private func isPending(_ number: Int) -> Bool { snapshot.records[number]?.isPending == true }
-}
-
-extension Snapshot {
   /// Adds the waits that block the executors of handlers that haven't started.
-  func addExecutors(to dependencies: inout Dependencies) {
+  mutating func addExecutors() {
     struct Blocked {
       let wait: Int
       let executors: [PromiseDiagnostics.Executor]
       let isMain: Bool
     }
-    let blocked = log.threads.compactMap { thread -> Blocked? in
-      guard let wait = thread.waits.last, records[wait]?.isPending == true else { return nil }
+    let waits = snapshot.ordered.filter { $0.isPending && $0.kind == .wait }
+    let blocked = waits.compactMap { wait -> Blocked? in
+      let thread = snapshot.log.threads.first { $0.number == wait.made.thread }
+      guard let thread else { return nil }
       return Blocked(
-        wait: wait, executors: thread.running.compactMap { records[$0]?.executor },
+        wait: wait.number,
+        executors: thread.running.compactMap { snapshot.records[$0]?.executor },
         isMain: thread.isMain)
     }
     guard !blocked.isEmpty else { return }
-    for record in ordered where record.isPending && record.kind == .handler {
+    for record in snapshot.ordered where record.isPending && record.kind == .handler {
       guard let executor = record.executor, record.run == nil, executor.isSerial != false else {
         continue
       }
@@ -158,11 +150,35 @@ extension Snapshot {
         let isMain = thread.isMain && executor.name == "main"
         let isSame = executor.id != nil && thread.executors.contains { $0.id == executor.id }
         if isMain || isSame {
-          let isCertain = executor.isSerial == true
-          dependencies.add(record.number, thread.wait, .executor(isCertain: isCertain))
+          add(record.number, thread.wait, .executor(isCertain: executor.isSerial == true))
         }
       }
     }
+  }
+
+  subscript(number: Int) -> [Edge] {
+    guard let record = snapshot.records[number], record.isPending else { return [] }
+    let others = others[number] ?? []
+    let target = record.adopted ?? (record.isInput ? nil : record.source)
+    guard let target, isPending(target) else { return others }
+    return [Edge(target: target, reason: record.adopted == nil ? .source : .adoption)] + others
+  }
+
+  private func isPending(_ number: Int) -> Bool { snapshot.records[number]?.isPending == true }
+}
+
+extension Snapshot {
+  /// The promises for which a combinator waits, or that were passed to a promise's resolver, by the
+  /// number of the combinator's or resolver's promise.
+  var inputs: [Int: [Int]] {
+    var inputs: [Int: [Int]] = [:]
+    for record in ordered where record.isInput {
+      guard let result = record.result, let source = record.source, records.contains(result),
+        records.contains(source)
+      else { continue }
+      inputs[result, default: []].append(source)
+    }
+    return inputs
   }
 }
 

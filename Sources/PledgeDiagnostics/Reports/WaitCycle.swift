@@ -32,7 +32,7 @@ extension Trace {
 extension Snapshot {
   func waitCycles(_ dependencies: Dependencies) -> [WaitCycle] {
     var edges = dependencies
-    addExecutors(to: &edges)
+    edges.addExecutors()
     var finished: Set<Int> = []
     var cycles: [WaitCycle] = []
     for start in ordered.lazy.filter(\.isPending).map(\.number) where !finished.contains(start) {

@@ -64,6 +64,8 @@ extension URLSession {
     private struct Running {
       let transfer: Transfer
       let original: URLSession
+      /// The request of the current task.
+      var request: URLRequest
       var redirects = 0
     }
 
@@ -97,13 +99,14 @@ extension URLSession {
         companion.users += 1
         return companion
       }
-      companion.start(Running(transfer: transfer, original: original), transfer.request)
+      companion.start(
+        Running(transfer: transfer, original: original, request: transfer.request))
     }
 
-    private func start(_ entry: Running, _ request: URLRequest) {
+    private func start(_ entry: Running) {
       guard let session else { preconditionFailure("Pledge: a companion has a session") }
       do {
-        let task = try entry.transfer.task(for: request, in: session)
+        let task = try entry.transfer.task(for: entry.request, in: session)
         running.withLock { $0[task.taskIdentifier] = entry }
         entry.transfer.begin(cancel: { [self] in cancel(task) })
         task.resume()
@@ -157,9 +160,12 @@ extension URLSession {
     func urlSession(
       _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?
     ) {
-      if let entry = running.withLock({ $0.removeValue(forKey: task.taskIdentifier) }) {
-        end(entry, error)
+      guard let entry = running.withLock({ $0.removeValue(forKey: task.taskIdentifier) }) else {
+        return
       }
+      // Foundation reports the response of a redirect that it doesn't follow only here.
+      if error == nil, let response = task.response { entry.transfer.receiveIfFirst(response) }
+      end(entry, error)
     }
 
     // Called if libcurl sends the body again, for example on another connection.
@@ -167,7 +173,7 @@ extension URLSession {
       _ session: URLSession, task: URLSessionTask,
       needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
     ) {
-      completionHandler(transfer(of: task)?.bodyStream)
+      newBodyStream(for: task, completionHandler)
     }
 
     // MARK: Events for the delegate of the user's session
@@ -177,13 +183,48 @@ extension URLSession {
       willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
       completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-      let request = request.withoutCredentials(for: response.url)
+      let request = request.withLowercasedScheme.withoutCredentials(for: response.url)
       askUser(about: task) { [self] user in
-        let answer: @Sendable (URLRequest?) -> Void = { [self] in follow(task, response, to: $0) }
+        let answer: @Sendable (URLRequest?) -> Void = { [self] in
+          redirect(task, response, to: $0)
+        }
         guard let user else { return answer(request) }
         user.delegate.urlSession(
           user.session, task: task, willPerformHTTPRedirection: response, newRequest: request,
           completionHandler: answer)
+      }
+    }
+
+    /// Follows a redirect, and replaces the stream that `task` has read, if there is one.
+    private func redirect(
+      _ task: URLSessionTask, _ response: URLResponse, to request: URLRequest?
+    ) {
+      let sent = running.withLock { $0[task.taskIdentifier] }?.request
+      guard let request, let read = sent?.httpBodyStream, request.httpBodyStream === read else {
+        return follow(task, response, to: request)
+      }
+      guard request.httpMethod == sent?.httpMethod else {
+        return follow(task, response, to: request.withoutBody)
+      }
+      newBodyStream(for: task) { [self] stream in
+        guard let stream else {
+          if let entry = abandon(task) { end(entry, URLError(.requestBodyStreamExhausted)) }
+          return
+        }
+        var request = request
+        request.httpBodyStream = stream
+        follow(task, response, to: request)
+      }
+    }
+
+    /// Passes a new stream of the body to `use`; nil if there is none.
+    private func newBodyStream(
+      for task: URLSessionTask, _ use: @escaping @Sendable (InputStream?) -> Void
+    ) {
+      if let stream = transfer(of: task)?.bodyStream { return use(stream) }
+      askUser(about: task) { user in
+        guard let user else { return use(nil) }
+        user.delegate.urlSession(user.session, task: task, needNewBodyStream: use)
       }
     }
 
@@ -194,12 +235,15 @@ extension URLSession {
     private func follow(_ task: URLSessionTask, _ response: URLResponse, to request: URLRequest?) {
       guard var entry = abandon(task) else { return }
       entry.redirects += 1
-      if request == nil { entry.transfer.receive(response) }
-      if let request, entry.redirects <= Self.redirectLimit {
-        start(entry, request)
-      } else {
-        end(entry, request.map { _ in URLError(.httpTooManyRedirects) })
+      guard let request else {
+        entry.transfer.receive(response)
+        return end(entry, nil)
       }
+      guard entry.redirects <= Self.redirectLimit else {
+        return end(entry, URLError(.httpTooManyRedirects))
+      }
+      entry.request = request
+      start(entry)
     }
 
     func urlSession(
@@ -252,6 +296,25 @@ extension URLSession {
   }
 
   extension URLRequest {
+    /// The request with a scheme that Foundation recognizes.
+    fileprivate var withLowercasedScheme: URLRequest {
+      guard let url, let scheme = url.scheme, scheme != scheme.lowercased(),
+        var components = URLComponents(url: url, resolvingAgainstBaseURL: true)
+      else { return self }
+      components.scheme = scheme.lowercased()
+      var request = self
+      request.url = components.url ?? url
+      return request
+    }
+
+    /// The request of a redirect that drops the body.
+    fileprivate var withoutBody: URLRequest {
+      var request = self
+      request.httpBodyStream = nil
+      request.setValue(nil, forHTTPHeaderField: "Content-Length")
+      return request
+    }
+
     /// Returns the request of a redirect from `origin`, without the credentials if it goes to
     /// another server; Foundation would send them there.
     fileprivate func withoutCredentials(for origin: URL?) -> URLRequest {

@@ -22,6 +22,7 @@ extension URLError {
     .timedOut: "The request timed out.",
     .httpTooManyRedirects: "There were too many redirects.",
     .badServerResponse: "The response is invalid.",
+    .requestBodyStreamExhausted: "The stream of the body can't be sent again for a redirect.",
     .cannotOpenFile: "The file to send can't be opened.",
   ]
 }

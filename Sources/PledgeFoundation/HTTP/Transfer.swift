@@ -50,7 +50,7 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     _ request: URLRequest, sending upload: Upload? = nil, to sink: Sink? = nil,
     acceptsAnyStatus: Bool = true, progress: Progress?
   ) {
-    self.request = request
+    self.request = upload == nil ? request : request.withBodyMethod
     self.upload = upload
     state = Mutex(State(sink: sink))
     self.acceptsAnyStatus = acceptsAnyStatus
@@ -144,6 +144,11 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     if upload == nil { progress?.expect(response.lengthOfDecodedBody) }
   }
 
+  /// Receives `response` if none has been received.
+  func receiveIfFirst(_ response: URLResponse) {
+    if state.withLock({ $0.response == nil }) { receive(response) }
+  }
+
   func receive(_ data: Data) {
     do {
       let sink = state.withLock { $0.outcome == nil && accepts($0.response) ? $0.sink : nil }
@@ -197,7 +202,6 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     if let error = state.failure { throw error }
     if let error { throw (error as? URLError)?.readable(request) ?? error }
     guard let response = state.response else {
-      // For example, a redirect without a location.
       throw URLError(.badServerResponse).readable(request)
     }
     if state.sink != nil, !accepts(response), let response = response as? HTTPURLResponse {
@@ -237,6 +241,16 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?
   ) {
     complete(error)
+  }
+}
+
+extension URLRequest {
+  /// The request with POST in place of GET, the default method, which can't have a body.
+  fileprivate var withBodyMethod: URLRequest {
+    guard httpMethod == nil || httpMethod == "GET" else { return self }
+    var request = self
+    request.httpMethod = "POST"
+    return request
   }
 }
 

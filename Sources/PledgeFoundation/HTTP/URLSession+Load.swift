@@ -13,8 +13,7 @@ import Pledge
 // On Linux, a task runs in a session that Pledge creates, with the configuration of the user's
 // session except for the cache; `CompanionSession` has the reasons. The user's delegate handles
 // redirects, whose requests have no credentials if they go to another server, and authentication
-// challenges. Invalidating the user's session doesn't stop the task
-// there; cancelling the promise does.
+// challenges.
 
 extension URLSession {
   /// Loads the contents of `url`.
@@ -29,7 +28,8 @@ extension URLSession {
   /// HTTP status fulfills it, unless you add `validate()`.
   ///
   /// **Cancellation.** Cancelling the promise cancels the request immediately and closes its
-  /// connection; the promise is then rejected with `CancellationError`.
+  /// connection; the promise is then rejected with `CancellationError`. On Linux, invalidating the
+  /// session doesn't cancel the request.
   ///
   /// - Parameters:
   ///   - url: The URL to load.
@@ -47,7 +47,9 @@ extension URLSession {
   ///
   /// The same as ``load(_:progress:fileID:line:)-(URL,_,_,_)``, for a request. On Linux, a redirect to
   /// another scheme, host, or port doesn't receive the request's `Authorization` and `Cookie`; on other
-  /// systems, Foundation decides.
+  /// systems, Foundation decides. A redirect that must send the request's `httpBodyStream` again asks
+  /// the session's delegate for a new stream; if there is none, the promise is rejected with
+  /// `URLError.requestBodyStreamExhausted`.
   public func load(
     _ request: URLRequest, progress: Progress? = nil, fileID: StaticString = #fileID,
     line: UInt = #line
@@ -62,7 +64,7 @@ extension URLSession {
   ///
   /// - Parameters:
   ///   - data: The body.
-  ///   - request: The request, with its method, such as `POST`.
+  ///   - request: The request. If its method is `GET`, which can't have a body, it is sent with `POST`.
   ///   - progress: Counts the bytes as they are sent. Cancelling it cancels the promise.
   ///   - fileID: The file to name in reports; the default is the caller's.
   ///   - line: The line to name in reports; the default is the caller's.

@@ -12,7 +12,8 @@ import Pledge
 public final class Recorder<Event: Sendable>: Sendable {
   private struct State {
     var events: [Event] = []
-    var watchers: [(count: Int, resolver: GuaranteeResolver<Void>)] = []
+    /// By the number of events for which they wait.
+    var watchers: [Int: [GuaranteeResolver<Void>]] = [:]
   }
 
   private let state = Mutex(State())
@@ -29,8 +30,7 @@ public final class Recorder<Event: Sendable>: Sendable {
     let (count, due) = state.withLock { state in
       state.events.append(event)
       let count = state.events.count
-      defer { state.watchers.removeAll { $0.count <= count } }
-      return (count, state.watchers.filter { $0.count <= count }.map(\.resolver))
+      return (count, state.watchers.removeValue(forKey: count) ?? [])
     }
     for watcher in due { watcher.fulfill() }
     return count
@@ -47,7 +47,7 @@ public final class Recorder<Event: Sendable>: Sendable {
     let (guarantee, resolver) = Guarantee<Void>.withResolvers()
     let isDue = state.withLock { state in
       if state.events.count >= count { return true }
-      state.watchers.append((count, resolver))
+      state.watchers[count, default: []].append(resolver)
       return false
     }
     if isDue { resolver.fulfill() }

@@ -251,14 +251,73 @@ extension FoundationTests {
       #expect(server.acceptedConnections == 1)
     }
 
-    @Test func load_whenARedirectionSaysNotWhereTo_rejectsWithAnErrorOfTheRequest() async throws {
-      let promise = session.load(try server.url("/nowhere"))
-      // Some versions of Foundation return the redirect response itself.
-      switch await promise.result {
-      case .success(let arrival):
-        #expect((arrival.response as? HTTPURLResponse)?.statusCode == 302)
-      case .failure(let error):
-        #expect((error as? URLError)?.code == .badServerResponse)
+    @Test(arguments: ["/nowhere", "/to?"])
+    func load_whenARedirectionSaysNotWhereTo_hasTheResponse(path: String) async throws {
+      let progress = Progress(totalUnitCount: -1)
+      let (_, response) = try await session.load(server.url(path), progress: progress).value
+      #expect((response as? HTTPURLResponse)?.statusCode == 302)
+      #expect(progress.isFinished)
+      let received = Recorder<Data>()
+      let stream = session.stream(try server.url(path)) { received.record($0) }
+      let error = try await expectRejection(of: stream, with: HTTPStatusError.self)
+      #expect(error.status == 302)
+      #expect(received.events.isEmpty)
+    }
+
+    @Test func load_whenTheSchemeOfARedirectionIsUppercase_followsWithCredentials() async throws {
+      let target = "HTTP://127.0.0.1:\(server.port)/echo?Key"
+      var request = try request("/to?\(target)", "GET")
+      request.setValue("Bearer secret", forHTTPHeaderField: "Authorization")
+      let (_, response) = try await session.load(request).value
+      let http = try #require(response as? HTTPURLResponse)
+      #expect(http.value(forHTTPHeaderField: "X-Authorization") == "Bearer secret")
+      #expect(http.url?.query == "Key")
+    }
+
+    private func streamed(_ path: String) throws -> URLRequest {
+      var request = try request(path)
+      request.httpBodyStream = InputStream(data: Data("body".utf8))
+      return request
+    }
+
+    @Test func load_ofAStreamedBody_whenRedirected_rejectsIfItMustSendTheBodyAgain() async throws {
+      #expect(try await session.load(streamed("/echo")).value.data == Data("body".utf8))
+      let redirected = session.load(try streamed("/hop/1/echo"))
+      let error = try await expectRejection(of: redirected, with: URLError.self)
+      #expect(error.code == .requestBodyStreamExhausted)
+      #expect("\(error)".contains("can't be sent again for a redirect"))
+      #expect(!RetryPolicy.isTransient(error))
+      let (data, response) = try await session.load(streamed("/see-other")).value
+      let http = try #require(response as? HTTPURLResponse)
+      #expect(data.isEmpty && http.value(forHTTPHeaderField: "X-Method") == "GET")
+    }
+
+    @Test func load_ofAStreamedBody_whenRedirected_sendsTheDelegatesNewStream() async throws {
+      final class Streaming: NSObject, URLSessionTaskDelegate, Sendable {
+        func urlSession(
+          _ session: URLSession, task: URLSessionTask,
+          needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
+        ) { completionHandler(InputStream(data: Data("again".utf8))) }
+      }
+      let session = URLSession(
+        configuration: .ephemeral, delegate: Streaming(), delegateQueue: nil)
+      defer { session.finishTasksAndInvalidate() }
+      let (data, _) = try await session.load(streamed("/hop/2/echo")).value
+      #expect(data == Data("again".utf8))
+    }
+
+    @Test func upload_withTheDefaultMethod_isPost() async throws {
+      let folder = try TemporaryFolder()
+      let body = Data("body".utf8)
+      try body.write(to: folder.file("body"))
+      let request = URLRequest(url: try server.url("/hop/1/echo"))
+      for promise in [
+        session.upload(body, with: request),
+        session.upload(fileAt: folder.file("body"), with: request),
+      ] {
+        let (data, response) = try await promise.value
+        let http = try #require(response as? HTTPURLResponse)
+        #expect(data == body && http.value(forHTTPHeaderField: "X-Method") == "POST")
       }
     }
 

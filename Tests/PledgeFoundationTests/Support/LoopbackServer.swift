@@ -14,6 +14,7 @@ import Pledge
 /// | `/redirect` | 302 to `/ok` |
 /// | `/elsewhere` | 302 to `/echo` under another name of the host |
 /// | `/nowhere` | 302 without a Location |
+/// | `/to?LOCATION` | 302 with this Location |
 /// | `/see-other` | 303 to `/echo` |
 /// | `/hop/N/PATH` | N times 307, then PATH; keeps the connection open |
 /// | `/echo` | 200 with the body of the request |
@@ -159,6 +160,8 @@ extension LoopbackServer {
         status: 302, headers: ["Location: http://localhost:\(port)/echo"], body: Data())
     case "nowhere":
       connection.send(status: 302, body: Data())
+    case "to":
+      connection.send(status: 302, headers: ["Location: \(request.query)"], body: Data())
     case "hop":
       let rest = parts.dropFirst(2).joined(separator: "/")
       let target = number > 1 ? "/hop/\(number - 1)/\(rest)" : "/\(rest)"
@@ -252,6 +255,16 @@ private struct Connection {
     while request.body.count < length {
       guard let more = receive() else { return nil }
       request.body += more
+    }
+    if request.headers["transfer-encoding"] == "chunked" {
+      while request.body.suffix(5) != Data("0\r\n\r\n".utf8) {
+        guard let more = receive() else { return nil }
+        request.body += more
+      }
+      // The bodies of the tests contain no line breaks.
+      let lines = String(decoding: request.body, as: UTF8.self).components(separatedBy: "\r\n")
+      let pieces = stride(from: 1, to: lines.count, by: 2).map { lines[$0] }
+      request.body = Data(pieces.joined().utf8)
     }
     return request
   }
