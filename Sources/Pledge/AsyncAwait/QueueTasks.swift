@@ -81,6 +81,11 @@ import Dispatch
       func enqueue(_ job: UnownedJob) {
         jobs.add { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
       }
+
+      // The default implementation needs macOS 14.
+      func asUnownedSerialExecutor() -> UnownedSerialExecutor {
+        UnownedSerialExecutor(ordinary: self)
+      }
     }
 
     fileprivate let executor: Executor

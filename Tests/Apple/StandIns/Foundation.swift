@@ -243,6 +243,7 @@ extension URLError.Code {
   public static var timedOut: Self { Self(rawValue: -2) }
   public static var httpTooManyRedirects: Self { Self(rawValue: -20) }
   public static var cannotOpenFile: Self { Self(rawValue: -21) }
+  public static var requestBodyStreamExhausted: Self { Self(rawValue: -22) }
   public static var cannotFindHost: Self { Self(rawValue: -3) }
   public static var cannotConnectToHost: Self { Self(rawValue: -4) }
   public static var networkConnectionLost: Self { Self(rawValue: -5) }
