@@ -22,7 +22,7 @@ import Dispatch
         let task = Task.detached(executorPreference: executor) { await operation() }
         return (task, { executor.jobs.start() })
       }
-      let actor = QueueActor(queue)
+      let actor = QueueIsolation(queue)
       return (Task.detached { await actor.run(operation) }, { actor.start() })
     }
   }
@@ -72,7 +72,7 @@ import Dispatch
 
   /// The isolation of one task, where tasks can't prefer an executor. With one task, only one job is
   /// enqueued at a time, so that the queue can be concurrent.
-  actor QueueActor {
+  actor QueueIsolation {
     fileprivate final class Executor: SerialExecutor {
       let jobs: HeldJobs
 

@@ -9,7 +9,7 @@ import Testing
     let isQueue = DispatchSpecificKey<Bool>()
     queue.setSpecific(key: isQueue, value: true)
     let (promise, resolver) = Promise<Int>.withResolvers()
-    let actor = QueueActor(queue)
+    let actor = QueueIsolation(queue)
     actor.start()
     await actor.run {
       #expect(DispatchQueue.getSpecific(key: isQueue) == true)
