@@ -225,8 +225,9 @@ final class CoalescerStore: Sendable {
   ) {
     let cell = entry.cell
     let forwarder = Handler(.observer, of: started, on: .inPlace, body: nil) { [self] _, source in
-      if let old { endRefresh(of: old, by: entry, isFulfilled: source.rejection == nil) }
-      end(entry, isFulfilled: source.rejection == nil)
+      let isFulfilled = source.rejection == nil
+      if let old { endRefresh(of: old, by: entry, isFulfilled: isFulfilled) }
+      end(entry, isFulfilled: isFulfilled)
       copy(source)
     }
     forwarder.noteObserving(for: cell)

@@ -52,16 +52,6 @@ extension Limiter {
     priority: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> T
   ) -> Promise<T> {
-    run(priority: priority, checking: {}, fileID: fileID, line: line, operation)
-  }
-
-  /// Runs an asynchronous `operation` as soon as the limits allow, unless `check`, which is called
-  /// just before, throws.
-  package func run<T: Sendable>(
-    priority: Int, checking check: @escaping @Sendable () throws -> Void,
-    fileID: StaticString = #fileID, line: UInt = #line,
-    _ operation: @escaping @Sendable @isolated(any) () async throws -> T
-  ) -> Promise<T> {
     let waiter = TaskWaiter(priority: priority, SourceLocation(fileID: fileID, line: line))
     do {
       // In this call and not in the task, for the order of submission.
@@ -74,7 +64,6 @@ extension Limiter {
     let promise = Promise<T>(calling: operation, fileID: fileID, line: line) {
       let start = try await waiter.result.wait().newStart
       do {
-        try check()
         let value = try await operation()
         start.end(nil)
         return value
