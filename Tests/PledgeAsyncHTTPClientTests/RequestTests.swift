@@ -53,6 +53,38 @@
       }
     }
 
+    @Test func transientErrors_areThoseOfConnections() async throws {
+      try await withServer { client, server, log in
+        let urls = [
+          "\(server)/closed", "\(server)/cut", "http://127.0.0.1:1/", "http://nowhere.invalid/",
+        ]
+        var errors: [any Error] = []
+        for url in urls { errors.append(try await expectRejection(of: client.load(url))) }
+        #expect(errors.filter { !HTTPClient.isTransient($0) }.isEmpty)
+        let all = try await expectRejection(of: Promise.any(urls.map { client.load($0) }))
+        #expect(HTTPClient.isTransient(all))
+
+        let lasting = [
+          client.load("not a url"), client.load("\(server)/size/1000", upTo: 999),
+          client.load("\(server)/silent", deadline: .now() + .milliseconds(5)),
+        ]
+        errors = []
+        for response in lasting { errors.append(try await expectRejection(of: response)) }
+        #expect(errors.filter(HTTPClient.isTransient).isEmpty)
+        #expect(!HTTPClient.isTransient(CancellationError()))
+      }
+    }
+
+    @Test func transientErrors_areRetried() async throws {
+      try await withServer { client, server, log in
+        let policy = RetryPolicy.fixed(attempts: 3, delay: .zero).retrying(
+          when: HTTPClient.isTransient)
+        let response = Promise.retry(policy) { client.load("\(server)/closed/once") }
+        let body = try await expectFulfillment(of: response).body
+        #expect(body.map { String(buffer: $0) } == "open")
+      }
+    }
+
     @Test func cancelledLoad_closesTheRequest() async throws {
       try await withServer { client, server, log in
         let response = client.load("\(server)/silent")

@@ -21,7 +21,8 @@
   /// `/hello` greets, `/echo` returns the body, `/silent` never answers, `/size/N` sends N bytes as fast as
   /// the client reads, `/part` sends a part and no end, `/status/N` answers with that status, `/redirect`
   /// leads to `/echo`, as does `/early` before it has read the body, and `/upload` doesn't read its body
-  /// before the log's gate is open.
+  /// before the log's gate is open. `/closed` closes the connection instead of answering, `/closed/once`
+  /// for its first request only, and `/cut` in the middle of the body.
   func withServer(_ body: (HTTPClient, String, ServerLog) async throws -> Void) async throws {
     let log = ServerLog()
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
@@ -61,12 +62,17 @@
     // Most tests don't open the gate, and nothing then waits for it.
     deinit { gate.resolver.abandon() }
 
-    func record(_ event: ServerEvent) {
-      let due = state.withLock { state in
-        state.events.insert(event)
-        return state.waiters.removeValue(forKey: event) ?? []
+    /// Records an event; returns whether it is the first of its kind.
+    @discardableResult
+    func record(_ event: ServerEvent) -> Bool {
+      let (isNew, due) = state.withLock { state in
+        (
+          state.events.insert(event).inserted,
+          state.waiters.removeValue(forKey: event) ?? []
+        )
       }
       for resolver in due { resolver.fulfill() }
+      return isNew
     }
 
     /// A promise that is fulfilled when this has happened.
@@ -89,6 +95,7 @@
 
     private let log: ServerLog
     private var path = ""
+    private var isFirst = false
     private var body = ByteBuffer()
     private var uploaded = 0
     private var bytesLeft = 0
@@ -102,7 +109,7 @@
         path = head.uri
         body.clear()
         uploaded = 0
-        log.record(.request(path))
+        isFirst = log.record(.request(path))
         if path == "/upload" { holdReading(context) }
         if path == "/early" {
           send(context, .temporaryRedirect, ByteBuffer(), ["location": "/echo"])
@@ -148,6 +155,16 @@
         context.write(wrapOutboundOut(.head(.init(version: .http1_1, status: .ok))), promise: nil)
         context.writeAndFlush(
           wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: "part")))), promise: nil)
+      case "/closed": context.close(promise: nil)
+      case "/closed/once" where isFirst: context.close(promise: nil)
+      case "/closed/once": send(context, .ok, ByteBuffer(string: "open"))
+      case "/cut":
+        let headers = HTTPHeaders([("content-length", "9")])
+        context.write(
+          wrapOutboundOut(.head(.init(version: .http1_1, status: .ok, headers: headers))),
+          promise: nil)
+        context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: "part")))))
+          .assumeIsolated().whenComplete { _ in context.close(promise: nil) }
       case _ where path.hasPrefix("/size/"):
         let headers = HTTPHeaders([("content-length", "\(number)")])
         context.write(

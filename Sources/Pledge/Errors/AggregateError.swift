@@ -12,6 +12,18 @@ public struct AggregateError: Error, Sendable, CustomStringConvertible {
   /// Deeply nested errors are omitted.
   public var description: String { description(depth: ErrorList.describedDepth) }
 
+  /// Returns the errors of the operations that failed: `error`, or all inside an ``AggregateError``.
+  ///
+  /// Not recursive, because errors can be deeply nested.
+  package static func causes(of error: any Error) -> [any Error] {
+    var causes: [any Error] = []
+    var rest = [error]
+    while let error = rest.popLast() {
+      if let error = error as? AggregateError { rest += error.errors } else { causes.append(error) }
+    }
+    return causes
+  }
+
   fileprivate func description(depth: Int) -> String {
     (errors.count == 1
       ? "The only promise was rejected: " : "All \(errors.count) promises were rejected: ")

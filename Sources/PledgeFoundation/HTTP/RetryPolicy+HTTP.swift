@@ -32,7 +32,7 @@ extension RetryPolicy {
   /// Other errors aren't transient. For example, a request that the server refuses with 404, or a
   /// file that can't be written, fails again.
   public static func isTransient(_ error: any Error) -> Bool {
-    causes(of: error).contains { cause in
+    AggregateError.causes(of: error).contains { cause in
       switch cause {
       case let error as HTTPStatusError:
         [408, 425, 429].contains(error.status) || (500..<600).contains(error.status)
@@ -42,18 +42,6 @@ extension RetryPolicy {
       default: false
       }
     }
-  }
-
-  /// Returns the errors that determine how to retry: `error`, or all inside an `AggregateError`.
-  ///
-  /// Not recursive, because errors can be deeply nested.
-  private static func causes(of error: any Error) -> [any Error] {
-    var causes: [any Error] = []
-    var rest = [error]
-    while let error = rest.popLast() {
-      if let error = error as? AggregateError { rest += error.errors } else { causes.append(error) }
-    }
-    return causes
   }
 
   private static let transientCodes: Set<URLError.Code> = {
@@ -103,6 +91,6 @@ extension RetryPolicy {
   }
 
   private static func retryAfter(_ error: any Error) -> TimeSpan? {
-    causes(of: error).compactMap { ($0 as? HTTPStatusError)?.wait }.min()
+    AggregateError.causes(of: error).compactMap { ($0 as? HTTPStatusError)?.wait }.min()
   }
 }

@@ -6,13 +6,13 @@ public import Pledge
 /// ```swift
 /// let worker = Peer("10.0.0.7:4000", client)
 ///
-/// let image = worker.call(resize, order, within: .seconds(5))
+/// let image = worker.call(resize, order, within: .seconds(30))
 /// ```
 ///
 /// Each method starts the call before it returns. The promise settles when the call has ended.
 ///
 /// **Cancellation.** Cancelling the promise rejects it immediately and cancels the call, including the
-/// handler on the server. A timeout of the promise, such as `timeout(after:)`, does the same. After 150
+/// handler on the server. A timeout of the promise, such as `timeout(after:)`, does the same. After 60
 /// cancellations within 30 seconds, further calls are cancelled later, when that is possible without
 /// the end of the connection, unless they end before. Create one peer for each client.
 ///

@@ -5,8 +5,9 @@ import Pledge
 /// Cancelling a call resets its HTTP/2 stream. A server of SwiftNIO ends a connection, with all of its
 /// calls, when it has received more than 200 resets within 30 seconds, because rapid resets are an attack.
 final class StreamResets: Sendable {
-  /// Fewer than the server accepts, because gRPC resets streams on its own, too.
-  private let limiter = Limiter(1, rate: Limiter.Rate(150, per: .seconds(30)))
+  /// Less than half of what the server accepts: on a slow connection, the resets of two intervals can arrive
+  /// within one, and gRPC resets streams on its own, too.
+  private let limiter = Limiter(1, rate: Limiter.Rate(60, per: .seconds(30)))
 
   /// Returns a promise for the result of `call`, a task that runs one call.
   ///

@@ -98,7 +98,7 @@ import Testing
     _ peer: Peer<HTTP2ClientTransport.Posix>, _ order: Order, _ servers: Servers,
     _ budget: RetryBudget, _ hedges: RetryBudget
   ) -> [Promise<Image>] {
-    let image = peer.call(resize, order, within: .seconds(5))
+    let image = peer.call(resize, order, within: .seconds(30))
 
     let repeated = Promise.retry(
       .exponential(attempts: 5, from: .milliseconds(100)).withBudget(budget)
