@@ -19,7 +19,8 @@
     /// | `pledge.limiter.limit` | meter | the limit of running operations, which can be adaptive |
     ///
     /// An operation that didn't have to wait has waited for zero nanoseconds. The metrics have the
-    /// dimension `limiter`. Limiters with the same name are counted together.
+    /// dimension `limiter`. Limiters with the same name are counted together, but the limit is that of the
+    /// limiter that was measured, or changed its limit, last.
     /// Call this before you use the limiter.
     ///
     /// - Parameters:

@@ -1,22 +1,70 @@
 import Dispatch
+import PledgeTesting
 import Testing
 
 @_spi(DropIns) @testable import Pledge
 
 @Suite struct QueueTaskTests {
-  @Test func run_withoutTaskExecutors_continuesOnQueue() async {
+  @Test(arguments: [false, true])
+  func task_startsInTheOrderOfHandlers(isSettled: Bool) async {
     let queue = DispatchQueue(label: "tasks")
     let isQueue = DispatchSpecificKey<Bool>()
     queue.setSpecific(key: isQueue, value: true)
     let (promise, resolver) = Promise<Int>.withResolvers()
-    let actor = QueueIsolation(queue)
-    actor.start()
-    await actor.run {
-      #expect(DispatchQueue.getSpecific(key: isQueue) == true)
+    if isSettled { resolver.fulfill(0) }
+    let order = Recorder<Int>()
+    // Until all that follows has been sent to it.
+    queue.suspend()
+    promise.done(on: queue) { _ in order.record(1) }.ignoreErrors()
+    let task = Task.held(on: queue, until: promise) {
+      order.record(2)
+      let (other, resolver) = Promise<Int>.withResolvers()
       // Behind this code, on the same queue.
       queue.async { resolver.fulfill(1) }
-      #expect(try! await promise.value == 1)
+      #expect(try! await other.value == 1)
+      #expect(DispatchQueue.getSpecific(key: isQueue) == true)
+      order.record(4)
+    }
+    promise.done(on: queue) { _ in order.record(3) }.ignoreErrors()
+    resolver.fulfill(0)
+    queue.resume()
+    await task.value
+    #expect(order.events == [1, 2, 3, 4])
+  }
+
+  @Test func withoutTaskExecutors_runsOnTheQueue() async {
+    let queue = DispatchQueue(label: "tasks")
+    let isQueue = DispatchSpecificKey<Bool>()
+    queue.setSpecific(key: isQueue, value: true)
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    let (other, otherResolver) = Promise<Int>.withResolvers()
+    let task = Task.heldByActor(on: queue, until: promise) {
+      #expect(DispatchQueue.getSpecific(key: isQueue) == true)
+      // Behind this code, on the same queue.
+      queue.async { otherResolver.fulfill(1) }
+      #expect(try! await other.value == 1)
       #expect(DispatchQueue.getSpecific(key: isQueue) == true)
     }
+    resolver.fulfill(0)
+    await task.value
+    #expect(other.currentResult != nil)
   }
+
+  @Test func abandonedPromise_releasesTheOperation_andEndsTheTask() async throws {
+    let queue = DispatchQueue(label: "tasks")
+    for start in [Task.held, Task.heldByActor] as [Start] {
+      let lifetimes = LifetimeTracker()
+      let calls = CallCounter()
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      let token = lifetimes.track("captured")
+      let task = start(queue, promise) { _ = (token, calls.call()) }
+      resolver.abandon()
+      await task.value
+      #expect(calls.count == 0)
+    }
+  }
+
+  typealias Start = (
+    DispatchQueue, Promise<Int>, nonisolated(nonsending) @escaping () async -> Void
+  ) -> Task<Void, Never>
 }

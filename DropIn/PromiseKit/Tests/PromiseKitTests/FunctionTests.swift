@@ -106,17 +106,18 @@ final class FunctionTests: PromiseKitTestCase {
           guard let value = try? await promise.async(on: nil),
             DispatchQueue.getSpecific(key: isQueue) == true
           else { return }
-          order.append(value)
+          order.append(2 * value)
         }
+        promise.done(on: queue) { value in order.append(2 * value + 1) }.cauterize()
         return resolver
       }
       for (index, resolver) in resolvers.enumerated() { resolver.fulfill(index) }
       queue.async {
-        order.append(20)
+        order.append(40)
         done.resume()
       }
     }
-    XCTAssertEqual(order, Array(0...20))
+    XCTAssertEqual(order, Array(0...40))
   }
 
   func testNamespacer() {

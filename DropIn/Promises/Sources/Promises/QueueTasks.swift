@@ -3,7 +3,7 @@ import Dispatch
 
 #if compiler(>=6.2)
   extension Task where Success == Void, Failure == Never {
-    /// Creates a task that runs on `queue` when `promise` has settled, as handlers with `on:` do.
+    /// Creates a task that starts as a handler of `promise` on `queue`, in the order of handlers.
     ///
     /// ```swift
     /// let source = loadRows()
@@ -15,8 +15,8 @@ import Dispatch
     ///
     /// The code after an `await` runs on `queue` again, but functions with an isolation of their own
     /// run there. Like a handler, the task doesn't inherit isolation, priority, or task-local values.
-    /// From macOS 15 and iOS 18, the thread that settles a promise enqueues what continues, so that it
-    /// runs in the order of handlers; before, another thread does.
+    /// From macOS 15 and iOS 18, the thread that resumes the task enqueues its next part; before, another
+    /// thread does. If the promise will never be resolved, the task ends without a call of `operation`.
     ///
     /// The original doesn't have this initializer. It's disfavored, so that a program that declares
     /// the same one gets its own.
@@ -25,9 +25,7 @@ import Dispatch
       on queue: DispatchQueue, after promise: Promise<Value>,
       _ operation: nonisolated(nonsending) @escaping () async -> Void
     ) {
-      let (task, start) = Self.held(on: queue, operation)
-      self = task
-      promise.storage.observe(on: .immediate) { _ in start() }
+      self = Self.held(on: queue, until: promise.storage, operation)
     }
   }
 #endif

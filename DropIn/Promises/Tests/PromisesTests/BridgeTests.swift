@@ -68,17 +68,18 @@ final class BridgeTests: XCTestCase {
           guard let value = try? await promise.get(),
             DispatchQueue.getSpecific(key: isQueue) == true
           else { return }
-          order.append(value)
+          order.append(2 * value)
         }
+        promise.then(on: queue) { value in order.append(2 * value + 1) }
         return promise
       }
       for (index, resolver) in resolvers.enumerated() { resolver.fulfill(index) }
       queue.async {
-        order.append(20)
+        order.append(40)
         done.resume()
       }
     }
-    XCTAssertEqual(order, Array(0...20))
+    XCTAssertEqual(order, Array(0...40))
   }
 
   func test_sendability_followsTheValue() {
