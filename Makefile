@@ -36,10 +36,9 @@ verify: ## Check the engine in all orders of its steps, with sanitizers, and App
 	Tests/Apple/check
 	Tests/Stress/sanitize
 
-integrations: ## Test the integrations, Fetch, Gateway, and Workers with the real packages; 45 minutes
+integrations: ## Test the integrations, the examples HTTP and Workers with the real packages; 45 minutes
 	Scripts/check-integrations
-	swift test --package-path Examples/Fetch
-	swift test --package-path Examples/Gateway
+	swift test --package-path Examples/HTTP
 	Examples/Workers/server run swift test --package-path Examples/Workers
 	Migrate/check-fixtures --plugin
 	swift run -c release --package-path Benchmarks bench self-test

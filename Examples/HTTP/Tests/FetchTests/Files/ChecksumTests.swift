@@ -1,0 +1,49 @@
+import Foundation
+import Testing
+
+@testable import fetch
+
+@Suite struct ChecksumTests {
+  private static let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+  @Test func checksum_hasKnownValues_andAcceptsEitherCaseAndNothingElse() {
+    #expect(Checksum(of: Data("abc".utf8)).hex == Self.abc)
+    #expect(Checksum(of: Data()).description.hasPrefix("e3b0c44298fc1c149afbf4c8996fb924"))
+    #expect(Checksum(hex: Self.abc.uppercased()) == Checksum(hex: Self.abc))
+    for hex in ["", "\(Self.abc)0", "\(Self.abc.dropLast())", String(repeating: "é", count: 32)] {
+      #expect(Checksum(hex: hex) == nil)
+    }
+  }
+
+  @Test(arguments: [0, 1, (1 << 18) - 1, 1 << 18, (1 << 18) + 1, 1_000_000])
+  func init_ofFile_equalsThatOfItsBytes(size: Int) throws {
+    let folder = try ScratchFolder()
+    let bytes = Data((0..<size).lazy.map { UInt8(truncatingIfNeeded: $0 &* 31) })
+    try bytes.write(to: folder.file("x"))
+    #expect(try Checksum(ofFileAt: folder.path("x")) == Checksum(of: bytes))
+  }
+
+  @Test func init_ofAFileThatCannotBeRead_saysWhy() throws {
+    let folder = try ScratchFolder()
+    for (name, operation, code) in [
+      ("missing", FileFailure.Operation.open, ENOENT), ("", .read, EISDIR),
+    ] {
+      let path = folder.path(name)
+      #expect(throws: FileFailure(operation, path, code)) { try Checksum(ofFileAt: path) }
+    }
+  }
+
+  /// Tests lengths near the block and padding sizes, each in one piece and in many.
+  @Test(arguments: [1, 7, 55, 63, 64, 65, 999])
+  func checksum_inPieces_isThatOfTheWhole(piece: Int) {
+    let bytes = Data((0..<1000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+    var builder = ChecksumBuilder()
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      rest.prefix(piece).withUnsafeBytes { builder.update($0) }
+      rest = rest.dropFirst(piece)
+    }
+    #expect(builder.checksum == Checksum(of: bytes))
+    #expect(builder.checksum == Checksum(of: bytes), "asking changes nothing")
+  }
+}

@@ -1,0 +1,183 @@
+import Foundation
+import NIOCore
+import Synchronization
+import Testing
+
+@testable import fetch
+
+/// What the program writes: files, standard output, and messages.
+@Suite(.serialized) struct OutputTests {
+  private let folder: ScratchFolder
+
+  init() throws { folder = try ScratchFolder() }
+
+  private static let hello =
+    "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello"
+
+  // MARK: - Targets
+
+  @Test(arguments: ["b.bin", "-x", "sub/b.bin", ".hidden"])
+  func output_namesTheFile(name: String) async throws {
+    let server = try await RawServer { _ in Self.hello }
+    let url = "http://127.0.0.1:\(server.port)/other"
+    let ending = try await folder.fetch([url, "--output=\(name)", "-q"])
+    #expect(ending.status == 0 && ending.output.isEmpty, "\(ending.output)")
+    #expect(try folder.text(name) == "hello")
+    #expect(try folder.names.count == 1)
+    let other = try await folder.fetch([url, "-o", "c", "-d", "files", "-q"])
+    #expect(other.status == 0, "\(other.output)")
+    #expect(try folder.text("files/c") == "hello")
+    await server.stop()
+  }
+
+  @Test func output_ofAHyphen_isStandardOutput() async throws {
+    let server = try await RawServer { request in
+      request.field("range") == nil
+        ? "HTTP/1.1 200 OK\r\nContent-Length: 10\r\nETag: \"1\"\r\n\r\nhello"
+        : "HTTP/1.1 206 Partial\r\nContent-Range: bytes 5-9/10\r\nContent-Length: 5\r\n"
+          + "ETag: \"1\"\r\nConnection: close\r\n\r\nworld"
+    }
+    let url = "http://127.0.0.1:\(server.port)/x"
+    let checksum = Checksum(of: Data("helloworld".utf8))
+    let ending = try await folder.fetch(
+      ["\(url) sha256=\(checksum)", "-o", "-"], setup: "exec >out")
+    #expect(ending.status == 0, "\(ending.output)")
+    #expect(try folder.text("out") == "helloworld")
+    #expect(ending.output.contains("1/1 files"), "\(ending.output)")
+    let wrong = String(repeating: "0", count: 64)
+    let failure = try await folder.fetch(
+      ["\(url) sha256=\(wrong)", "-o", "-", "-q"], setup: "exec >out")
+    #expect(failure.status == 1)
+    #expect(try folder.text("out") == "helloworld", "it can't be written again")
+    #expect(failure.output.contains("wrong sha256"), "\(failure.output)")
+    #expect(try folder.names == ["out"])
+    await server.stop()
+  }
+
+  /// As with `fetch … -o - | head -c 5`.
+  @Test func closedPipe_endsTheProgram() async throws {
+    let server = try await RawServer.sending(
+      ByteBuffer(repeating: 7, count: 100_000), count: 1000
+    ) {}
+    let url = "http://127.0.0.1:\(server.port)/x"
+    let program = "\"$0\" \(url) -q -o - | head -c 5 >out; exit 3"
+    let ending = try await folder.fetch([], setup: program)
+    #expect(ending.status == 3)
+    #expect(ending.output.contains("standard output: Broken pipe"), "\(ending.output)")
+    let full = try await folder.fetch([url, "-o", "-"], setup: "exec >/dev/full")
+    #expect(full.status == 1 && full.output.contains("standard output: No space"), "\(full.output)")
+    await server.stop()
+  }
+
+  // MARK: - Files of the user's
+
+  /// Nothing that the user has is erased, and nothing of an earlier run, before there is a good
+  /// response; the user's own files aren't touched after it, either.
+  @Test(arguments: [["--no-clobber"], []])
+  func partialFiles_areLeftAlone(options: [String]) async throws {
+    let mine = ["x.part": "precious", "x.part.json": "precious, too"]
+    for (name, text) in mine { try Data(text.utf8).write(to: folder.file(name)) }
+    let server = try await RawServer { request in
+      request.line.contains(" /missing ")
+        ? "HTTP/1.1 404 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n" : Self.hello
+    }
+    let address = "http://127.0.0.1:\(server.port)"
+    for url in ["http://127.0.0.1:1/x", "\(address)/missing", "\(address)/x"] {
+      let ending = try await folder.fetch(["\(url) out=x"] + options)
+      #expect(ending.status == (url.hasSuffix("\(server.port)/x") ? 0 : 1), "\(ending.output)")
+      for (name, content) in mine { #expect(try folder.text(name) == content, "\(url)") }
+    }
+    #expect(try Set(folder.names) == Set(mine.keys).union(["x"]))
+    #expect(try folder.text("x") == "hello")
+    let wrong = String(repeating: "0", count: 64)
+    let ending = try await folder.fetch(["\(address)/x sha256=\(wrong)", "--no-clobber"])
+    #expect(ending.status == 1 && ending.output.contains("wrong sha256"), "\(ending.output)")
+    #expect(try folder.text("x") == "hello")
+    await server.stop()
+  }
+
+  // MARK: - Messages
+
+  @Test func refusedConnection_isReportedAtOnce_withItsAddress() async throws {
+    let ending = try await folder.fetch(["-q", "http://127.0.0.1:1/x"])
+    #expect(ending.status == 1)
+    // With all its retries, it takes half a minute, and says so.
+    #expect(
+      ending.output == "fetch: x: cannot connect to 127.0.0.1:1: Connection refused\n",
+      "\(ending.output)")
+    let proxy = try await folder.fetch(
+      ["-q", "http://example.org/x"], setup: "export http_proxy=127.0.0.1:1")
+    #expect(
+      proxy.output.contains("cannot connect to the proxy 127.0.0.1:1: Connection refused"),
+      "\(proxy.output)")
+  }
+
+  @Test func help_fitsOnAScreen_andTheVersionIsThatOfTheRepository() async throws {
+    let ending = try await folder.fetch(["--help"], setup: "export COLUMNS=80")
+    #expect(ending.status == 0)
+    let lines = ending.output.split(separator: "\n", omittingEmptySubsequences: false)
+    #expect(lines.count <= 40 && lines.allSatisfy { $0.count <= 80 }, "\(ending.output)")
+    let version = URL(filePath: #filePath).appending(path: "../../../../../VERSION").standardized
+    #expect(
+      try await folder.fetch(["--version"]).output == String(contentsOf: version, encoding: .utf8))
+  }
+
+  /// Arguments, what the shell does first, and the message of the error.
+  private static let badUsages: [([String], String, String)] = {
+    let url = "http://127.0.0.1:1/x"
+    return [
+      (["--timeout", "0", url], "", "--timeout must be a positive number of seconds"),
+      (["--deadline", "nan", url], "", "--deadline must be a positive number of seconds"),
+      (["--retries=-1", url], "", "--retries must be from 0 to 1000000"),
+      (["--retries", "\(Int.max)", url], "", "--retries must be from 0 to 1000000"),
+      (["--concurrency", "\(Int.max)", url], "", "--concurrency must be from 1 to 100000"),
+      (["--per-host", "0", url], "", "--per-host must be at least 1"),
+      (["--header", "a b: c", url], "", "--header needs"),
+      (["--header", "Range: bytes=0-9", url], "", "--header can't set Range"),
+      (["--header", "if-range: x", url], "", "--header can't set if-range"),
+      (["--header", "Host: h", url], "", "--header can't set Host"),
+      (["--cacert", "/nonexistent", url], "", "/nonexistent can't be read"),
+      (["--cacert", "/dev/null", url], "", "no certificate"),
+      (["--directory", "/etc/passwd", url], "", "cannot create /etc/passwd"),
+      (["-o", "/tmp", url], "", "/tmp is a folder"),
+      (["-o", "x", url, url + "y"], "", "is for one download"),
+      (["--trace", "none/trace.html", "-d", "files", url], "", "--trace: "),
+      (["ftp//nonsense"], "", "nonsense"),
+      (["\u{1B}[31m\u{9B}31m"], "", "\u{FFFD}[31m\u{FFFD}31m"),
+      ([], "", "There is no file to download"),
+      (["--quiet", ""], "", "There is no file to download"),
+      (["--list", "/dev/null"], "", "There is no file to download"),
+      (["--list", "/nonexistent"], "", "cannot read /nonexistent: No such file or directory"),
+      (["--list", "/"], "", "cannot read /: Is a directory"),
+      (["--list", "-"], "exec <&-", "standard input"),
+      (["--list", "list"], #"printf '\nhttp://a/caf\351.txt' >list"#, "list:2: "),
+      ([url], "export all_proxy=socks5://me:secret@127.0.0.1:1", "not the URL of an HTTP proxy"),
+    ]
+  }()
+
+  @Test(arguments: badUsages)
+  func badUsage_isExplained_beforeAnythingIsWritten(
+    arguments: [String], setup: String, message: String
+  ) async throws {
+    let ending = try await folder.fetch(arguments, setup: setup.isEmpty ? "true" : setup)
+    #expect(ending.status == 64, "\(ending.output)")
+    #expect(ending.output.contains(message), "\(ending.output)")
+    #expect(!ending.output.contains("secret"))
+    #expect(try folder.names.allSatisfy { $0 == "list" })
+  }
+
+  @Test func trace_isWritten_alsoAfterAFailure() async throws {
+    let server = try await RawServer { _ in "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok" }
+    let url = "http://127.0.0.1:\(server.port)/x"
+    let ending = try await folder.fetch([url, "--trace", "trace.html"])
+    await server.stop()
+    #expect(ending.status == 0, "\(ending.output)")
+    #expect(ending.output.contains("is in trace.html"))
+    #expect(try folder.text("trace.html").hasPrefix("<!doctype html>"))
+
+    let failure = try await folder.fetch(
+      ["http://127.0.0.1:1/x", "--retries", "0", "--trace", "failure.html"])
+    #expect(failure.status == 1, "the status is that of the downloads")
+    #expect(try folder.text("failure.html").hasPrefix("<!doctype html>"))
+  }
+}
