@@ -6,16 +6,6 @@ extension Handler {
   }
 }
 
-extension Cell {
-  /// Discards this input of a combinator or a policy that is over: cancels it if it has no consumer.
-  ///
-  /// No consumer can receive its error, which therefore counts as handled.
-  final func discard() {
-    cancelIfUnconsumed()
-    if isSettled { keep() }
-  }
-}
-
 /// The observers that a combinator has on its inputs, so that all can be removed.
 ///
 /// One thread creates the state, observes all inputs, and then calls `endObserving()`.

@@ -53,17 +53,23 @@ extension Cell {
     }
   }
 
+  /// Gives up this promise for a consumer that was never added: cancels it if it has no other one.
+  ///
+  /// - Returns: Whether this cancelled it.
+  @discardableResult
+  final func discard() -> Bool {
+    guard let step = cancelIfUnconsumed() else { return false }
+    continueCancelling(step)
+    noteRemaining()
+    return true
+  }
+
   /// Cancels this promise because user code called `cancel()` on it.
   @usableFromInline
   final func cancelByName() {
     if isSettled { return }
     Instrumentation.note(self, .cancellationRequested)
     cancel()
-  }
-
-  /// Requests cancellation of the producer if this promise has no consumer.
-  final func cancelIfUnconsumed() {
-    if isUnconsumed { cancel() }
   }
 
   /// Records what settles this cell.
@@ -119,7 +125,8 @@ extension Handler {
       Instrumentation.note(self, .withdrawn)
       // Started, so that it is never called.
       _ = start(isInPlace: false)?.release()
-      if step == nil { source.keep() }
+      // If it wasn't in the list, the source has settled.
+      if step == nil { source.rejection?.markHandled() }
       return true
     }
     if let step {

@@ -307,9 +307,6 @@ class Cell: Job, @unchecked Sendable {
   /// The number of consumers.
   final var consumerCount: Int { Int(read().consumers) }
 
-  /// Whether the cell is pending and has no consumer.
-  final var isUnconsumed: Bool { consumerCount == 0 && !read().has([.settled, .kept]) }
-
   // MARK: - Settling
 
   /// Claims the right to settle a resolver's cell; false if it is already claimed or settled, or,
@@ -470,13 +467,12 @@ class Cell: Job, @unchecked Sendable {
     !seen.has(.settled) && node.isListed(in: list)
   }
 
-  /// Records that a consumer that isn't in the list, or the producer, needs the producer to continue
-  /// and, if `handlesErrors`, that an error counts as handled.
+  /// Records that the producer must continue without consumers and, if `handlesErrors`, that an error
+  /// counts as handled.
   @usableFromInline
   final func keep(handlesErrors: Bool = true) {
     let seen = lock()
-    unlock(seen.has(.settled) ? seen : seen.with(handlesErrors ? [.kept, .wasLeft] : .kept))
-    if handlesErrors, seen.has(.settled) { rejection?.markHandled() }
+    unlock(seen.with(handlesErrors ? [.kept, .wasLeft] : .kept))
   }
 
   /// Marks this settled cell's rejection as handled if it was passed to only one consumer, which
@@ -486,19 +482,15 @@ class Cell: Job, @unchecked Sendable {
     if seen.has(.settled), seen.consumers <= 1 { rejection?.markHandled() }
   }
 
-  /// Records that a cancelled handler returned this cell's promise: if that has no other consumer,
-  /// an error counts as handled.
-  ///
-  /// - Returns: Whether the producer isn't needed.
-  final func forgo() -> Bool {
+  /// Marks the cell as cancelled if it has no consumer, in which case an error counts as handled; nil
+  /// if it isn't marked.
+  final func cancelIfUnconsumed() -> CancellationStep? {
     let seen = lock()
-    if seen.has(.settled) {
-      unlock(seen)
-      if seen.consumers == 0 { rejection?.markHandled() }
-      return false
-    }
-    unlock(seen.consumers == 0 ? seen.with([.kept, .wasLeft]) : seen)
-    return seen.consumers == 0 && !seen.has(.kept)
+    let isUnconsumed = seen.consumers == 0
+    if isUnconsumed, !seen.has([.settled, .kept]) { return cancel(seen.with(.wasLeft)) }
+    unlock(isUnconsumed ? seen.with(.wasLeft) : seen)
+    if isUnconsumed, seen.has(.settled) { rejection?.markHandled() }
+    return nil
   }
 
   // MARK: - The handler
