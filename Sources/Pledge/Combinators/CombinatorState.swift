@@ -1,7 +1,7 @@
 extension Handler {
   /// The source for which this handler waits, if it hasn't settled.
   final var pendingSource: Cell? {
-    guard case .source(let source, _) = upstream, !source.isSettled else { return nil }
+    guard case .source(let source, _)? = producer, !source.isSettled else { return nil }
     return source
   }
 }

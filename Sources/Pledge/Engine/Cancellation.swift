@@ -144,8 +144,10 @@ extension Handler {
   private static let cancelledCell: Cell = Root<Never?>(rejection: Rejection.cancellation)
 }
 
-/// What settles the promise of a resolver.
+/// What settles a promise.
 enum Producer {
+  /// The handler of this source. If `callsClosure`, it has a closure for the source's value or error.
+  case source(Cell, callsClosure: Bool)
   /// A timer, which is released with the hooks.
   case timer(AnyObject)
   /// A closure that runs on this target.

@@ -534,25 +534,16 @@ class Cell: Job, @unchecked Sendable {
     return source.map { unsafeDowncast($0.takeRetainedValue(), to: Cell.self) }
   }
 
-  /// What a pending cell is waiting for.
-  enum Upstream {
-    /// Its source. If `callsClosure`, the handler has a closure for the source's value or error.
-    case source(Cell, callsClosure: Bool)
-    /// What settles a resolver's cell, if that is known.
-    case producer(Producer?)
-    /// The cell has settled, or its handler runs.
-    case nothing
-  }
-
-  final var upstream: Upstream {
+  /// What will settle this cell, if that is known; nil if it has settled, or its handler runs.
+  final var producer: Producer? {
     let seen = lock()
     defer { unlock(seen) }
     guard !seen.has([.settled, .started]), let object = slot?.takeUnretainedValue() else {
-      return .nothing
+      return nil
     }
     return seen.has(.handler)
       ? .source(unsafeDowncast(object, to: Cell.self), callsClosure: seen.has(.wants))
-      : .producer(unsafeDowncast(object, to: CancelHooks.self).producer)
+      : unsafeDowncast(object, to: CancelHooks.self).producer
   }
 
   // MARK: - Adoption
