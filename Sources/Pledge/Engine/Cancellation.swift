@@ -214,7 +214,7 @@ extension Cell {
   /// Records this promise as work that the current cancellation leaves, if it was cancelled and
   /// hasn't ended: for example, a handler of it runs, or waits for its executor.
   fileprivate final func noteRemaining() {
-    if ThreadState.current.pointee.recordings > 0, isCancelled, !hasEnded {
+    if ThreadState.current.pointee.remainingWork != nil, isCancelled, !hasEnded {
       RemainingWork.note(.promise(self))
     }
   }
@@ -223,8 +223,7 @@ extension Cell {
 extension RemainingWork {
   /// Records work that the current cancellation leaves.
   static func note(_ work: RemainingWork) {
-    let state = ThreadState.current
-    if state.pointee.recordings > 0 { state.pointee.remainingWork.append(work) }
+    ThreadState.current.pointee.remainingWork?.append(work)
   }
 
   /// Cancels `task`, as a part of the current cancellation, which leaves it.
@@ -237,13 +236,10 @@ extension RemainingWork {
   static func collect(
     _ state: UnsafeMutablePointer<ThreadState> = ThreadState.current, _ cancel: () -> Void
   ) -> [RemainingWork] {
-    let start = state.pointee.remainingWork.count
-    state.pointee.recordings += 1
+    let outer = exchange(&state.pointee.remainingWork, with: [])
     cancel()
-    state.pointee.recordings -= 1
-    if state.pointee.remainingWork.count == start { return [] }
-    return state.pointee.recordings == 0
-      ? exchange(&state.pointee.remainingWork, with: [])
-      : Array(state.pointee.remainingWork[start...])
+    let work = exchange(&state.pointee.remainingWork, with: outer) ?? []
+    if !work.isEmpty { state.pointee.remainingWork?.append(contentsOf: work) }
+    return work
   }
 }
