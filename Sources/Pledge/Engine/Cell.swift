@@ -328,36 +328,43 @@ class Cell: Job, @unchecked Sendable {
   /// Settles the claimed cell.
   @usableFromInline
   final func publish(_ rejection: Rejection? = nil) {
-    settle(Word(rawValue: word.load(ordering: .relaxed)).without(.locked), rejection)
+    let seen = Word(rawValue: word.load(ordering: .relaxed)).without(.locked)
+    settle(seen, rejection, ThreadState.current)
   }
 
-  /// Settles the cell of a handler that has run.
+  /// Settles the cell of a handler whose closure has returned on this thread.
   ///
   /// - Returns: False if `rejection` is nil and the promise was cancelled; the cell is then not
   ///   settled.
   @usableFromInline
   final func settleOperator(_ rejection: Rejection? = nil) -> Bool {
     let seen = lock()
-    if rejection == nil {
-      if seen.has(.cancelled) {
-        unlock(seen)
-        return false
-      }
-      // The most frequent case: a value, and one observer, which runs in place.
-      if !seen.has(.hasExecutor), !Instrumentation.isTracing, let only = list, only.next == nil {
-        list = nil
-        unlock(seen.with(.settled))
-        Delivery.deliverOnly(only)
-        return true
-      }
+    if rejection == nil, seen.has(.cancelled) {
+      unlock(seen)
+      return false
     }
-    settle(seen, rejection)
+    let state = ThreadState.current
+    state.pointee.closuresOnStack &-= 1
+    // The most frequent case: a value, and one observer, which runs in place.
+    if rejection == nil, !seen.has(.hasExecutor), !Instrumentation.isTracing, let only = list,
+      only.next == nil
+    {
+      list = nil
+      unlock(seen.with(.settled))
+      Delivery.perform(only, state)
+    } else {
+      settle(seen, rejection, state)
+    }
+    state.pointee.closuresOnStack &+= 1
     return true
   }
 
   /// Publishes the result of the locked cell and delivers it.
   @inline(__always)
-  private final func settle(_ seen: Word, _ rejection: Rejection?) {
+  private final func settle(
+    _ seen: Word, _ rejection: Rejection?,
+    _ state: @autoclosure () -> UnsafeMutablePointer<ThreadState>
+  ) {
     var seen = seen
     if Instrumentation.isTracing {
       // Traced before other threads can see it, and without the lock.
@@ -375,7 +382,7 @@ class Cell: Job, @unchecked Sendable {
     if let observers {
       let mustKeepOrder = seen.has(.hasExecutor)
       unlock(mustKeepOrder ? settled.with(.delivering) : settled)
-      Delivery.deliver(observers, of: self, rejection, inOrder: mustKeepOrder)
+      Delivery.deliver(observers, of: self, rejection, inOrder: mustKeepOrder, state())
     } else {
       unlock(settled)
     }

@@ -130,7 +130,10 @@ class Handler: Cell, @unchecked Sendable {
   override final func drop() {
     guard let source = start(isInPlace: false) else { return }
     dropBody()
+    // As if the closure had been called, and had returned.
+    ThreadState.current.pointee.closuresOnStack &+= 1
     fail(BrokenPromiseError(origin: nil, reason: .executorDroppedJob))
+    ThreadState.current.pointee.closuresOnStack &-= 1
     source.release()
   }
 }
