@@ -37,10 +37,11 @@ extension Cell {
         }
         let handler = unsafeDowncast(cell, to: Handler.self)
         let isCycle = wasMarked && cell === adopter
-        guard !handler.isUncancellable, !isCycle, let next = source.cancel(ifOnly: handler) else {
+        guard !isCycle, !handler.role.has(.uncancellable), let next = source.cancel(ifOnly: handler)
+        else {
           // A marked cell keeps waiting if its source has another consumer only since then.
           if wasMarked, !isCycle { return }
-          guard handler.isCleanup else {
+          guard handler.role.contains(.cleanup) else {
             handler.leave(.cancelled)
             return
           }
@@ -108,7 +109,7 @@ extension Handler {
   @usableFromInline @discardableResult
   final func leave(_ departure: Departure) -> Bool {
     var replacement = Self.cancelledCell
-    var (isCancellation, keepsProducer) = (false, isUncancellable)
+    var (isCancellation, keepsProducer) = (false, role.has(.uncancellable))
     switch departure {
     case .cancelled: isCancellation = true
     case .expired(let rejection): replacement = Root<Never?>(rejection: rejection)

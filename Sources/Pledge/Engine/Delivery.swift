@@ -47,7 +47,7 @@ enum Delivery {
         }
         if isForTarget {
           node.release()
-        } else if node._withUnsafeGuaranteedRef({ $0.callsClosureInPlace }) {
+        } else if node._withUnsafeGuaranteedRef({ $0.target == nil && $0.role.callsClosure }) {
           node.next = closures
           closures = node
         } else {
