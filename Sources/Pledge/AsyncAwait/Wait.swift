@@ -122,20 +122,20 @@ extension Cell {
         if state.pointee.running?.toOpaque() == Unmanaged.passUnretained(cell).toOpaque() {
           return true
         }
-        switch cell.upstream {
-        case .source(let source, let callsClosure):
+        switch cell.producer {
+        case .source(let source, let callsClosure)?:
           if callsClosure, isBlocked(unsafeDowncast(cell, to: Handler.self).place) { return true }
           cell = source
-        case .producer(.cell(let source)?) where forwards < 100:
+        case .cell(let source)? where forwards < 100:
           forwards += 1
           cell = source
-        case .producer(.closure(let target)?):
+        case .closure(let target)?:
           if isBlocked(target) { return true }
           break walk
-        case .producer(.inputs(let pendingInputs)?):
+        case .inputs(let pendingInputs)?:
           rest += pendingInputs()
           break walk
-        case .producer, .nothing:
+        case .cell?, .timer?, nil:
           break walk
         }
       }

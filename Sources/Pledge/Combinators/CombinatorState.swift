@@ -1,18 +1,8 @@
 extension Handler {
   /// The source for which this handler waits, if it hasn't settled.
   final var pendingSource: Cell? {
-    guard case .source(let source, _) = upstream, !source.isSettled else { return nil }
+    guard case .source(let source, _)? = producer, !source.isSettled else { return nil }
     return source
-  }
-}
-
-extension Cell {
-  /// Discards this input of a combinator or a policy that is over: cancels it if it has no consumer.
-  ///
-  /// No consumer can receive its error, which therefore counts as handled.
-  final func discard() {
-    cancelIfUnconsumed()
-    if isSettled { keep() }
   }
 }
 

@@ -21,7 +21,7 @@ extension Promise {
   ) -> Promise {
     Promise(
       cell: cell.derive(
-        Value.self, role.contextFree, body: ErasedClosure(body)
+        Value.self, role.union(.contextFree), body: ErasedClosure(body)
       ) { handler, source in
         handler.takeBody(as: (@Sendable ((any Error)?) -> Void).self)(source.rejection?.error)
         handler.copyResult(of: source, as: Value.self)

@@ -45,9 +45,7 @@ extension Handler {
       if inner.isRejected { inner.noteConsumerOfRejection() }
       return false
     }
-    let isUnneeded = inner.forgo()
-    if isUnneeded { inner.cancel() }
-    let isRemaining = (isUnneeded || inner.isSettled) && !inner.hasEnded
+    let isRemaining = (inner.discard() || inner.isSettled) && !inner.hasEnded
     fail(.cancellation(of: isRemaining ? [.promise(inner)] : []))
     return true
   }

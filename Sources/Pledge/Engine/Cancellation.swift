@@ -37,10 +37,11 @@ extension Cell {
         }
         let handler = unsafeDowncast(cell, to: Handler.self)
         let isCycle = wasMarked && cell === adopter
-        guard !handler.isUncancellable, !isCycle, let next = source.cancel(ifOnly: handler) else {
+        guard !isCycle, !handler.role.has(.uncancellable), let next = source.cancel(ifOnly: handler)
+        else {
           // A marked cell keeps waiting if its source has another consumer only since then.
           if wasMarked, !isCycle { return }
-          guard handler.isCleanup else {
+          guard handler.role.contains(.cleanup) else {
             handler.leave(.cancelled)
             return
           }
@@ -53,17 +54,23 @@ extension Cell {
     }
   }
 
+  /// Gives up this promise for a consumer that was never added: cancels it if it has no other one.
+  ///
+  /// - Returns: Whether this cancelled it.
+  @discardableResult
+  final func discard() -> Bool {
+    guard let step = cancelIfUnconsumed() else { return false }
+    continueCancelling(step)
+    noteRemaining()
+    return true
+  }
+
   /// Cancels this promise because user code called `cancel()` on it.
   @usableFromInline
   final func cancelByName() {
     if isSettled { return }
     Instrumentation.note(self, .cancellationRequested)
     cancel()
-  }
-
-  /// Requests cancellation of the producer if this promise has no consumer.
-  final func cancelIfUnconsumed() {
-    if isUnconsumed { cancel() }
   }
 
   /// Records what settles this cell.
@@ -102,7 +109,7 @@ extension Handler {
   @usableFromInline @discardableResult
   final func leave(_ departure: Departure) -> Bool {
     var replacement = Self.cancelledCell
-    var (isCancellation, keepsProducer) = (false, isUncancellable)
+    var (isCancellation, keepsProducer) = (false, role.has(.uncancellable))
     switch departure {
     case .cancelled: isCancellation = true
     case .expired(let rejection): replacement = Root<Never?>(rejection: rejection)
@@ -119,7 +126,8 @@ extension Handler {
       Instrumentation.note(self, .withdrawn)
       // Started, so that it is never called.
       _ = start(isInPlace: false)?.release()
-      if step == nil { source.keep() }
+      // If it wasn't in the list, the source has settled.
+      if step == nil { source.rejection?.markHandled() }
       return true
     }
     if let step {
@@ -137,8 +145,10 @@ extension Handler {
   private static let cancelledCell: Cell = Root<Never?>(rejection: Rejection.cancellation)
 }
 
-/// What settles the promise of a resolver.
+/// What settles a promise.
 enum Producer {
+  /// The handler of this source. If `callsClosure`, it has a closure for the source's value or error.
+  case source(Cell, callsClosure: Bool)
   /// A timer, which is released with the hooks.
   case timer(AnyObject)
   /// A closure that runs on this target.
@@ -205,7 +215,7 @@ extension Cell {
   /// Records this promise as work that the current cancellation leaves, if it was cancelled and
   /// hasn't ended: for example, a handler of it runs, or waits for its executor.
   fileprivate final func noteRemaining() {
-    if ThreadState.current.pointee.recordings > 0, isCancelled, !hasEnded {
+    if ThreadState.current.pointee.remainingWork != nil, isCancelled, !hasEnded {
       RemainingWork.note(.promise(self))
     }
   }
@@ -214,8 +224,7 @@ extension Cell {
 extension RemainingWork {
   /// Records work that the current cancellation leaves.
   static func note(_ work: RemainingWork) {
-    let state = ThreadState.current
-    if state.pointee.recordings > 0 { state.pointee.remainingWork.append(work) }
+    ThreadState.current.pointee.remainingWork?.append(work)
   }
 
   /// Cancels `task`, as a part of the current cancellation, which leaves it.
@@ -228,13 +237,10 @@ extension RemainingWork {
   static func collect(
     _ state: UnsafeMutablePointer<ThreadState> = ThreadState.current, _ cancel: () -> Void
   ) -> [RemainingWork] {
-    let start = state.pointee.remainingWork.count
-    state.pointee.recordings += 1
+    let outer = exchange(&state.pointee.remainingWork, with: [])
     cancel()
-    state.pointee.recordings -= 1
-    if state.pointee.remainingWork.count == start { return [] }
-    return state.pointee.recordings == 0
-      ? exchange(&state.pointee.remainingWork, with: [])
-      : Array(state.pointee.remainingWork[start...])
+    let work = exchange(&state.pointee.remainingWork, with: outer) ?? []
+    if !work.isEmpty { state.pointee.remainingWork?.append(contentsOf: work) }
+    return work
   }
 }

@@ -67,20 +67,11 @@ private struct Word: OptionSet {
   /// A consumer was removed that needs the producer to continue.
   static let kept = Word(bit: 11)
 
-  // Traits: set when the cell is created.
+  // Set when the cell is created, like the role.
   static let handler = Word(bit: 12)
-  static let wantsValue = Word(bit: 13)
-  static let wantsRejection = Word(bit: 14)
-  /// The handler is called for an abandoned source, too.
-  static let wantsAbandonment = Word(bit: 15)
-  /// Cancellation stops here and doesn't reach the source.
-  static let uncancellable = Word(bit: 16)
-  /// The handler only watches its source: it isn't a consumer.
-  static let watcher = Word(bit: 17)
-  /// The handler's closure is the library's, and calls none of the user's.
-  static let contextFree = Word(bit: 20)
-  /// The closure receives a cancellation in place.
-  static let sparesCancellation = Word(bit: 21)
+
+  /// What the handler is for its source.
+  @inline(__always) var role: Role { Role(rawValue: rawValue) }
 
   /// How the handler reaches its target.
   var targetKind: HandlerTarget.Kind {
@@ -88,17 +79,8 @@ private struct Word: OptionSet {
   }
   static func reaching(_ kind: HandlerTarget.Kind) -> Word { Word(rawValue: kind.rawValue << 18) }
 
-  /// Whether a handler's closure receives, on its target, a value or, if there is one, this rejection.
-  @inline(__always)
-  func receives(_ rejection: Rejection?) -> Bool {
-    guard let rejection else { return has(.wantsValue) }
-    if rejection.isCancellation, has(.sparesCancellation) { return false }
-    return has(rejection.isAbandonment ? .wantsAbandonment : .wantsRejection)
-  }
-
-  static let wants: Word = [.wantsValue, .wantsRejection]
-  /// Both are set for a cleanup only.
-  static let cleanup: Word = [.uncancellable, .wantsAbandonment]
+  /// What a closure receives.
+  static let wants = Word(rawValue: Role.result.rawValue)
   /// A cell waits for one that it adopts if, of these, only `adopting` is set.
   static let adopter: Word = [.adopting, .started, .detached, .cancelled, .settled]
   /// Such a cell can be removed from the middle if only `adopting` and `adopted` are set.
@@ -126,40 +108,57 @@ private struct Word: OptionSet {
   var hasOneConsumer: Bool { consumers == 1 && !has(.kept) }
 }
 
-/// What a handler is for its source, and which results it calls a closure with.
+/// What a handler is for its source, and which results its closure receives, rather than passing them
+/// on.
+///
+/// The bits are those of the word.
 @usableFromInline
-struct Role: Sendable {
-  fileprivate let traits: Word
+struct Role: OptionSet, Sendable {
+  @usableFromInline let rawValue: UInt64
 
-  /// Its closure receives the value; a rejection is passed on.
-  @usableFromInline static var value: Role { Role(traits: .wantsValue) }
-  /// Its closure receives the error; a value is passed on.
-  @usableFromInline static var error: Role { Role(traits: .wantsRejection) }
-  /// Like `error`, but a cancellation, as a drop-in module defines it, doesn't go to the target.
-  @usableFromInline static var errorSparingCancellation: Role {
-    Role(traits: .wantsRejection.with(.sparesCancellation))
-  }
-  /// Its closure receives the result.
-  @usableFromInline static var result: Role { Role(traits: .wants) }
-  /// Its closure is called whenever the source ends, even if it's abandoned.
-  @usableFromInline static var end: Role { Role(traits: .wants.with(.wantsAbandonment)) }
+  @usableFromInline @inline(__always) init(rawValue: UInt64) { self.rawValue = rawValue }
+
+  /// Its closure receives the value.
+  @usableFromInline static var value: Role { Role(rawValue: 1 << 13) }
+  /// Its closure receives the error.
+  @usableFromInline static var error: Role { Role(rawValue: 1 << 14) }
+  /// It is called for an abandoned source, too.
+  private static var abandonment: Role { Role(rawValue: 1 << 15) }
+  /// Cancellation stops here and doesn't reach the source.
+  @usableFromInline static var uncancellable: Role { Role(rawValue: 1 << 16) }
+  /// It isn't a consumer.
+  static var watching: Role { Role(rawValue: 1 << 17) }
+  /// Its closure is the library's and calls none of the user's, and so doesn't need the context.
+  @usableFromInline static var contextFree: Role { Role(rawValue: 1 << 20) }
+  /// Its closure receives a cancellation, as a drop-in module defines it, in place.
+  private static var sparingCancellation: Role { Role(rawValue: 1 << 21) }
+
+  @usableFromInline static var errorSparingCancellation: Role { [.error, .sparingCancellation] }
+  @usableFromInline static var result: Role { [.value, .error] }
+  /// Its closure receives the result, and is called even if the source is abandoned.
+  @usableFromInline static var end: Role { [.result, .abandonment] }
   /// It passes the result on, without a closure.
-  @usableFromInline static var copy: Role { Role(traits: []) }
+  @usableFromInline static var copy: Role { [] }
   /// It observes every end of the source for the library, without a closure.
-  @usableFromInline static var observer: Role { Role(traits: .wantsAbandonment) }
-  /// It passes the result on, and cancellation stops here.
-  @usableFromInline static var uncancellable: Role { Role(traits: .uncancellable) }
-  /// Like `uncancellable`, for a cleanup.
-  @usableFromInline static var cleanup: Role { Role(traits: .cleanup) }
-  /// Its closure receives the result, but it isn't a consumer.
-  @usableFromInline static var watcher: Role { Role(traits: .wants.with(.watcher)) }
-  /// An observer that isn't a consumer.
-  static var watchingObserver: Role { Role(traits: [.wantsAbandonment, .watcher]) }
+  @usableFromInline static var observer: Role { .abandonment }
+  /// It waits for a cleanup.
+  @usableFromInline static var cleanup: Role { [.uncancellable, .abandonment] }
+  @usableFromInline static var watcher: Role { [.result, .watching] }
+  static var watchingObserver: Role { [.observer, .watching] }
 
-  /// The same role, for a closure of the library that calls none of the user's and so doesn't need the
-  /// context.
-  @usableFromInline var contextFree: Role { Role(traits: traits.with(.contextFree)) }
-  var needsContext: Bool { !traits.has(.contextFree) }
+  /// Whether one of these flags is set.
+  @inline(__always) func has(_ flags: Role) -> Bool { rawValue & flags.rawValue != 0 }
+
+  /// Whether a closure receives, on its target, a value or, if there is one, this rejection.
+  @inline(__always)
+  func receives(_ rejection: Rejection?) -> Bool {
+    guard let rejection else { return has(.value) }
+    if rejection.isCancellation, has(.sparingCancellation) { return false }
+    return has(rejection.isAbandonment ? .abandonment : .error)
+  }
+
+  /// Whether it calls a user's closure.
+  var callsClosure: Bool { has(.result) && !has(.abandonment) }
 }
 
 /// The part of a promise that doesn't depend on the type of its value.
@@ -193,7 +192,7 @@ class Cell: Job, @unchecked Sendable {
   /// Creates a cell whose handler waits for `source`.
   @inline(__always)
   init(_ role: Role, _ kind: HandlerTarget.Kind, source: __shared Cell) {
-    word = AtomicWord(role.traits.with(.handler).with(.reaching(kind)).rawValue)
+    word = AtomicWord(Word(rawValue: role.rawValue).with(.handler).with(.reaching(kind)).rawValue)
     super.init()
     slot = .fromOpaque(Unmanaged.passRetained(source).toOpaque())
   }
@@ -307,9 +306,6 @@ class Cell: Job, @unchecked Sendable {
   /// The number of consumers.
   final var consumerCount: Int { Int(read().consumers) }
 
-  /// Whether the cell is pending and has no consumer.
-  final var isUnconsumed: Bool { consumerCount == 0 && !read().has([.settled, .kept]) }
-
   // MARK: - Settling
 
   /// Claims the right to settle a resolver's cell; false if it is already claimed or settled, or,
@@ -331,36 +327,43 @@ class Cell: Job, @unchecked Sendable {
   /// Settles the claimed cell.
   @usableFromInline
   final func publish(_ rejection: Rejection? = nil) {
-    settle(Word(rawValue: word.load(ordering: .relaxed)).without(.locked), rejection)
+    let seen = Word(rawValue: word.load(ordering: .relaxed)).without(.locked)
+    settle(seen, rejection, ThreadState.current)
   }
 
-  /// Settles the cell of a handler that has run.
+  /// Settles the cell of a handler whose closure has returned on this thread.
   ///
   /// - Returns: False if `rejection` is nil and the promise was cancelled; the cell is then not
   ///   settled.
   @usableFromInline
   final func settleOperator(_ rejection: Rejection? = nil) -> Bool {
     let seen = lock()
-    if rejection == nil {
-      if seen.has(.cancelled) {
-        unlock(seen)
-        return false
-      }
-      // The most frequent case: a value, and one observer, which runs in place.
-      if !seen.has(.hasExecutor), !Instrumentation.isTracing, let only = list, only.next == nil {
-        list = nil
-        unlock(seen.with(.settled))
-        Delivery.deliverOnly(only)
-        return true
-      }
+    if rejection == nil, seen.has(.cancelled) {
+      unlock(seen)
+      return false
     }
-    settle(seen, rejection)
+    let state = ThreadState.current
+    state.pointee.closuresOnStack &-= 1
+    // The most frequent case: a value, and one observer, which runs in place.
+    if rejection == nil, !seen.has(.hasExecutor), !Instrumentation.isTracing, let only = list,
+      only.next == nil
+    {
+      list = nil
+      unlock(seen.with(.settled))
+      Delivery.perform(only, state)
+    } else {
+      settle(seen, rejection, state)
+    }
+    state.pointee.closuresOnStack &+= 1
     return true
   }
 
   /// Publishes the result of the locked cell and delivers it.
   @inline(__always)
-  private final func settle(_ seen: Word, _ rejection: Rejection?) {
+  private final func settle(
+    _ seen: Word, _ rejection: Rejection?,
+    _ state: @autoclosure () -> UnsafeMutablePointer<ThreadState>
+  ) {
     var seen = seen
     if Instrumentation.isTracing {
       // Traced before other threads can see it, and without the lock.
@@ -378,7 +381,7 @@ class Cell: Job, @unchecked Sendable {
     if let observers {
       let mustKeepOrder = seen.has(.hasExecutor)
       unlock(mustKeepOrder ? settled.with(.delivering) : settled)
-      Delivery.deliver(observers, of: self, rejection, inOrder: mustKeepOrder)
+      Delivery.deliver(observers, of: self, rejection, inOrder: mustKeepOrder, state())
     } else {
       unlock(settled)
     }
@@ -401,7 +404,7 @@ class Cell: Job, @unchecked Sendable {
 
   /// Adds an observer; false if the result already exists and must be delivered to it.
   final func add(_ observer: Handler) -> Bool {
-    let isConsumer = !observer.isWatcher
+    let isConsumer = !observer.role.has(.watching)
     var seen = read()
     if seen.has(only: .settled, of: [.settled, .delivering]) {
       if isConsumer, slot != nil { noteConsumerOfRejection() }
@@ -470,13 +473,12 @@ class Cell: Job, @unchecked Sendable {
     !seen.has(.settled) && node.isListed(in: list)
   }
 
-  /// Records that a consumer that isn't in the list, or the producer, needs the producer to continue
-  /// and, if `handlesErrors`, that an error counts as handled.
+  /// Records that the producer must continue without consumers and, if `handlesErrors`, that an error
+  /// counts as handled.
   @usableFromInline
   final func keep(handlesErrors: Bool = true) {
     let seen = lock()
-    unlock(seen.has(.settled) ? seen : seen.with(handlesErrors ? [.kept, .wasLeft] : .kept))
-    if handlesErrors, seen.has(.settled) { rejection?.markHandled() }
+    unlock(seen.with(handlesErrors ? [.kept, .wasLeft] : .kept))
   }
 
   /// Marks this settled cell's rejection as handled if it was passed to only one consumer, which
@@ -486,19 +488,15 @@ class Cell: Job, @unchecked Sendable {
     if seen.has(.settled), seen.consumers <= 1 { rejection?.markHandled() }
   }
 
-  /// Records that a cancelled handler returned this cell's promise: if that has no other consumer,
-  /// an error counts as handled.
-  ///
-  /// - Returns: Whether the producer isn't needed.
-  final func forgo() -> Bool {
+  /// Marks the cell as cancelled if it has no consumer, in which case an error counts as handled; nil
+  /// if it isn't marked.
+  final func cancelIfUnconsumed() -> CancellationStep? {
     let seen = lock()
-    if seen.has(.settled) {
-      unlock(seen)
-      if seen.consumers == 0 { rejection?.markHandled() }
-      return false
-    }
-    unlock(seen.consumers == 0 ? seen.with([.kept, .wasLeft]) : seen)
-    return seen.consumers == 0 && !seen.has(.kept)
+    let isUnconsumed = seen.consumers == 0
+    if isUnconsumed, !seen.has([.settled, .kept]) { return cancel(seen.with(.wasLeft)) }
+    unlock(isUnconsumed ? seen.with(.wasLeft) : seen)
+    if isUnconsumed, seen.has(.settled) { rejection?.markHandled() }
+    return nil
   }
 
   // MARK: - The handler
@@ -523,7 +521,7 @@ class Cell: Job, @unchecked Sendable {
   /// Whether this locked, detached handler must run on its target, with the error of the replacement.
   private final func isForTarget(_ seen: Word) -> Bool {
     let replacement = unsafeDowncast(slot.unsafelyUnwrapped.takeUnretainedValue(), to: Cell.self)
-    return seen.targetKind != .inPlace && seen.receives(replacement.rejection)
+    return seen.targetKind != .inPlace && seen.role.receives(replacement.rejection)
   }
 
   /// Replaces the source of a handler that hasn't started with `replacement`, a settled cell.
@@ -542,25 +540,16 @@ class Cell: Job, @unchecked Sendable {
     return source.map { unsafeDowncast($0.takeRetainedValue(), to: Cell.self) }
   }
 
-  /// What a pending cell is waiting for.
-  enum Upstream {
-    /// Its source. If `callsClosure`, the handler has a closure for the source's value or error.
-    case source(Cell, callsClosure: Bool)
-    /// What settles a resolver's cell, if that is known.
-    case producer(Producer?)
-    /// The cell has settled, or its handler runs.
-    case nothing
-  }
-
-  final var upstream: Upstream {
+  /// What will settle this cell, if that is known; nil if it has settled, or its handler runs.
+  final var producer: Producer? {
     let seen = lock()
     defer { unlock(seen) }
     guard !seen.has([.settled, .started]), let object = slot?.takeUnretainedValue() else {
-      return .nothing
+      return nil
     }
     return seen.has(.handler)
       ? .source(unsafeDowncast(object, to: Cell.self), callsClosure: seen.has(.wants))
-      : .producer(unsafeDowncast(object, to: CancelHooks.self).producer)
+      : unsafeDowncast(object, to: CancelHooks.self).producer
   }
 
   // MARK: - Adoption
@@ -585,7 +574,7 @@ class Cell: Job, @unchecked Sendable {
     inner.push(.passRetained(unsafeDowncast(self, to: Handler.self)))
     // Its result is passed on in place, even if the handler has an executor.
     inner.unlock(its.addingConsumer.with(.adopted))
-    unlock(mine.without([.started, .wantsValue, .wantsRejection]).with(.adopting))
+    unlock(mine.without([.started, .wants]).with(.adopting))
     return true
   }
 
@@ -731,33 +720,12 @@ extension Observer {
   fileprivate func unlock(_ next: Word) { _withUnsafeGuaranteedRef { $0.unlock(next) } }
 }
 
-// MARK: - Traits of a handler
-
 extension Handler {
-  /// Whether the handler only watches its source.
-  final var isWatcher: Bool { traits.has(.watcher) }
-
-  /// Whether cancellation stops here and doesn't reach the source.
-  final var isUncancellable: Bool { traits.has(.uncancellable) }
-
-  /// Whether the handler waits for a cleanup.
-  final var isCleanup: Bool { traits.has(only: .cleanup, of: .cleanup) }
-
-  /// Whether the handler's closure receives, on its target, a value or, if there is one, this
-  /// rejection.
+  /// What the handler is for its source.
   @inline(__always)
-  final func receives(_ rejection: Rejection?) -> Bool { traits.receives(rejection) }
-
-  /// Whether the handler calls a user's closure in place, rather than only passing a result on, as
-  /// a handler with a target does with a result that its closure doesn't receive.
-  final var callsClosureInPlace: Bool {
-    target == nil && traits.has(.wants) && !traits.has(.wantsAbandonment)
-  }
+  final var role: Role { read().role }
 
   /// How the handler reaches its target.
   @inline(__always)
-  final var targetKind: HandlerTarget.Kind { traits.targetKind }
-
-  @inline(__always)
-  private final var traits: Word { read() }
+  final var targetKind: HandlerTarget.Kind { read().targetKind }
 }

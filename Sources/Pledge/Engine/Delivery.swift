@@ -6,30 +6,23 @@ enum Delivery {
   /// attached in the meantime, which runs no user code except `enqueue` of custom executors. Then,
   /// when the cell is in the state `settled`, the others run in place: those of the library first,
   /// because threads can wait for them while a user's closure blocks.
-  static func deliver(_ newest: Observer, of cell: Cell, _ rejection: Rejection?, inOrder: Bool) {
-    let state = ThreadState.current
-    // If the cell's own handler is running on this thread, its closure has returned.
-    let isRunning =
-      state.pointee.running?.toOpaque() == Unmanaged.passUnretained(cell).toOpaque()
-    if isRunning { state.pointee.closuresOnStack &-= 1 }
+  @inline(__always)
+  static func deliver(
+    _ newest: Observer, of cell: Cell, _ rejection: Rejection?, inOrder: Bool,
+    _ state: UnsafeMutablePointer<ThreadState>
+  ) {
     if !inOrder, newest.next == nil {
-      // The most frequent case by far.
-      newest._withUnsafeGuaranteedRef { Trampoline.perform($0, state) }
-      newest.release()
+      perform(newest, state)
     } else {
       deliverAll(newest, of: cell, rejection, inOrder: inOrder, state)
     }
-    if isRunning { state.pointee.closuresOnStack &+= 1 }
   }
 
-  /// Runs the only observer of a cell whose own handler has just settled it on this thread.
+  /// Runs an observer in place, and releases it.
   @inline(__always)
-  static func deliverOnly(_ observer: Observer) {
-    let state = ThreadState.current
-    state.pointee.closuresOnStack &-= 1
+  static func perform(_ observer: Observer, _ state: UnsafeMutablePointer<ThreadState>) {
     observer._withUnsafeGuaranteedRef { Trampoline.perform($0, state) }
     observer.release()
-    state.pointee.closuresOnStack &+= 1
   }
 
   private static func deliverAll(
@@ -54,7 +47,7 @@ enum Delivery {
         }
         if isForTarget {
           node.release()
-        } else if node._withUnsafeGuaranteedRef({ $0.callsClosureInPlace }) {
+        } else if node._withUnsafeGuaranteedRef({ $0.target == nil && $0.role.callsClosure }) {
           node.next = closures
           closures = node
         } else {
@@ -74,8 +67,7 @@ enum Delivery {
       // run.
       let waiting = state.pointee.inPlace == outer ? 0 : 1
       state.pointee.closuresOnStack &+= waiting
-      node._withUnsafeGuaranteedRef { Trampoline.perform($0, state) }
-      node.release()
+      perform(node, state)
       state.pointee.closuresOnStack &-= waiting
     }
     if inOrder { Trampoline.leave(state) }

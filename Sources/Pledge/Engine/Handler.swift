@@ -28,7 +28,7 @@ class Handler: Cell, @unchecked Sendable {
     self.target = target.object.map { .passRetained($0) }
     // Only a user's closure can read the task-local values. Each branch ends the initializer, so
     // that `run` and `body` are moved and not retained.
-    if Instrumentation.capturesContext, body != nil, role.needsContext {
+    if Instrumentation.capturesContext, body != nil, !role.has(.contextFree) {
       self.run = Self.capturingContext(run)
       self.body = body
       super.init(role, target.kind, source: source)
@@ -65,7 +65,7 @@ class Handler: Cell, @unchecked Sendable {
   final func sendToTarget(
     for rejection: Rejection?, isSole: Bool, _ state: UnsafeMutablePointer<ThreadState>
   ) -> Bool {
-    guard let target, receives(rejection) else { return false }
+    guard let target, role.receives(rejection) else { return false }
     target._withUnsafeGuaranteedRef { target in
       switch targetKind {
       case .inPlace: break
@@ -101,16 +101,16 @@ class Handler: Cell, @unchecked Sendable {
     Instrumentation.note(
       self,
       .handlerStarted(
-        callsClosure: body != nil && receives(source.rejection)
+        callsClosure: body != nil && role.receives(source.rejection)
           && source.rejection?.isAbandonment != true))
     if let rejection = source.rejection {
-      if rejection.isAbandonment, !receives(rejection) {
+      if rejection.isAbandonment, !role.receives(rejection) {
         dropBody()
         return fail(isCancelled ? .cancellation : .abandonment)
       }
       // A consumer that has cancelled doesn't wait for an error; other consumers can.
       if isCancelled, !source.hadManyConsumers { rejection.markHandled() }
-      if receives(nil), !receives(rejection) {
+      if role.receives(nil), !role.receives(rejection) {
         dropBody()
         return fail(rejection)
       }
@@ -130,7 +130,10 @@ class Handler: Cell, @unchecked Sendable {
   override final func drop() {
     guard let source = start(isInPlace: false) else { return }
     dropBody()
+    // As if the closure had been called, and had returned.
+    ThreadState.current.pointee.closuresOnStack &+= 1
     fail(BrokenPromiseError(origin: nil, reason: .executorDroppedJob))
+    ThreadState.current.pointee.closuresOnStack &-= 1
     source.release()
   }
 }

@@ -112,7 +112,7 @@ extension PromiseDiagnostics.TraceEvent.Kind {
       source: PromiseDiagnostics.PromiseID(source), isSettled: source.isSettled,
       executor: PromiseDiagnostics.ExecutorReference(
         target: observer.target, kind: observer.targetKind),
-      isOperator: observer.body != nil || observer.isUncancellable)
+      isOperator: observer.body != nil || observer.role.has(.uncancellable))
   }
 
   static func adopted(_ inner: __shared Cell, isSettled: Bool) -> Self {

@@ -13,22 +13,20 @@ extension PromiseDiagnostics {
     }
   }
 
-  private static let installedTracer = Mutex<Tracer?>(nil)
-
   /// Sends all future events of promises to `tracer`; nil ends tracing.
   ///
   /// Each event reads the tracer without a lock, so that threads don't contend. A thread can
   /// therefore still call a tracer that was removed: tracers are never deallocated.
   package static func setTracer(_ tracer: Tracer?) {
-    if let tracer {
-      let address = UInt(bitPattern: Unmanaged.passRetained(tracer).toOpaque())
-      withAtomic(&tracerWord) { $0.store(UInt64(address), ordering: .releasing) }
-    }
-    Instrumentation.install(tracer, in: installedTracer, flag: Instrumentation.tracing)
+    let address = tracer.map { UInt(bitPattern: Unmanaged.passRetained($0).toOpaque()) } ?? 0
+    withAtomic(&tracerWord) { $0.store(UInt64(address), ordering: .releasing) }
   }
 }
 
 extension Instrumentation {
+  @inline(__always)
+  static var isTracing: Bool { withAtomic(&tracerWord) { $0.load(ordering: .relaxed) } != 0 }
+
   @inline(__always)
   static func note(_ cell: Cell, _ kind: @autoclosure () -> PromiseDiagnostics.TraceEvent.Kind) {
     if isTracing { tell(cell, kind()) }
@@ -45,7 +43,7 @@ extension Instrumentation {
   }
 }
 
-/// The address of the tracer, retained.
+/// The address of the tracer, retained; zero if there is none.
 ///
 /// `nonisolated(unsafe)`: only accessed atomically.
 @exclusivity(unchecked) nonisolated(unsafe) private var tracerWord: UInt64 = 0

@@ -54,7 +54,8 @@ struct Placed<Closure>: @unchecked Sendable {
 // Both function types are two words, a function and a context, and have the same calling convention.
 //
 // A generic argument of `@isolated(any)` type requires the runtime of macOS 15. The payload of an
-// enumeration doesn't, so there is one for each number of parameters.
+// enumeration doesn't, so there is one for each number of parameters. Closures that can't throw are
+// stored like those that can.
 extension Placed {
   /// Takes the bits of `function`, which contains only a closure with this isolation.
   @inlinable
@@ -69,20 +70,8 @@ extension Placed {
   }
 
   @inlinable
-  init<Result>(_ closure: @escaping @Sendable @isolated(any) () -> Result)
-  where Closure == @Sendable () -> Result {
-    self.init(bits: IsolatedFunction0.function(closure), of: closure.isolation)
-  }
-
-  @inlinable
   init<A, Result>(_ closure: @escaping @Sendable @isolated(any) (A) throws -> Result)
   where Closure == @Sendable (A) throws -> Result {
-    self.init(bits: IsolatedFunction1.function(closure), of: closure.isolation)
-  }
-
-  @inlinable
-  init<A, Result>(_ closure: @escaping @Sendable @isolated(any) (A) -> Result)
-  where Closure == @Sendable (A) -> Result {
     self.init(bits: IsolatedFunction1.function(closure), of: closure.isolation)
   }
 

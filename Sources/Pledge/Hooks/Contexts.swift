@@ -120,7 +120,6 @@ func hasSameBits<Value>(_ first: Value, _ second: Value) -> Bool {
 /// The values of all contexts at the time of a capture.
 package final class ContextSnapshot: Sendable {
   private let first: CapturedValue
-  /// The number of contexts, in the unit of the flags.
   private let count: UInt64
 
   fileprivate init?(_ contexts: [PropagatedContext]) {
@@ -128,13 +127,11 @@ package final class ContextSnapshot: Sendable {
     for context in contexts.reversed() { first = context.capture(context, first) }
     guard let first else { return nil }
     self.first = first
-    count = UInt64(contexts.count) * Instrumentation.context
+    count = UInt64(contexts.count)
   }
 
-  /// Whether a capture would return the same values, and `flags` are those of as many contexts.
-  fileprivate func isCurrent(_ flags: UInt64) -> Bool {
-    flags & Instrumentation.contexts == count && first.isCurrent
-  }
+  /// Whether a capture would return the same values, of as many contexts.
+  fileprivate var isCurrent: Bool { Instrumentation.contextCount == count && first.isCurrent }
 
   /// Calls `work` once, with these values.
   package func restore(_ work: () -> Void) {
@@ -158,7 +155,7 @@ extension Instrumentation {
     registered.withLock { contexts in
       if context.key != nil, contexts.contains(where: { $0.key == context.key }) { return }
       contexts.append(context)
-      add(Self.context)
+      addContext()
     }
   }
 
@@ -168,7 +165,7 @@ extension Instrumentation {
     let state = ThreadState.current
     if let last = state.pointee.lastSnapshot {
       let last = unsafeDowncast(last, to: ContextSnapshot.self)
-      if last.isCurrent(flags) { return last }
+      if last.isCurrent { return last }
     }
     let snapshot = ContextSnapshot(registered.withLock { $0 })
     // The old values are released last, since their `deinit` can capture, too.

@@ -86,13 +86,13 @@ extension Promise {
 
   @inlinable
   func caughtOnly<E: Error>(
-    _ body: Placed<@Sendable (E) -> Void>
+    _ body: Placed<@Sendable (E) throws -> Void>
   ) -> Promise<Void> {
     caughtIfWanted(
       body.map { body in
         { error in
           guard let error = error as? E else { return false }
-          body(error)
+          try body(error)
           return true
         }
       })
@@ -100,25 +100,25 @@ extension Promise {
 
   @inlinable
   func caughtEqual<E: Error & Equatable>(
-    _ only: E, _ body: Placed<@Sendable () -> Void>
+    _ only: E, _ body: Placed<@Sendable () throws -> Void>
   ) -> Promise<Void> {
     caughtIfWanted(
       body.map { body in
         { error in
           guard error as? E == only else { return false }
-          body()
+          try body()
           return true
         }
       })
   }
 
-  /// Handles the errors for which `body` returns true.
+  /// Handles the errors for which `body` returns true; it doesn't throw.
   ///
   /// This is a single handler of this promise, rather than one of `asVoid()`, so that it runs in
   /// order with the other handlers of this promise.
   @inlinable
   func caughtIfWanted(
-    _ body: Placed<@Sendable (any Error) -> Bool>
+    _ body: Placed<@Sendable (any Error) throws -> Bool>
   ) -> Promise<Void> {
     Promise<Void>(
       cell: cell.derive(
@@ -129,7 +129,8 @@ extension Promise {
           handler.finish(())
           return
         }
-        guard handler.takeBody(as: (@Sendable (any Error) -> Bool).self)(rejection.error) else {
+        typealias Body = @Sendable (any Error) throws -> Bool
+        guard (try? handler.takeBody(as: Body.self)(rejection.error)) == true else {
           handler.fail(rejection)
           return
         }

@@ -143,6 +143,6 @@ extension Promise {
   public func `catch`(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (any Error) -> Bool
   ) -> Guarantee<Void> {
-    caught(Placed(body).map { body in ErrorAction { _ = body($0) } })
+    caught(Placed(body).map { body in ErrorAction { _ = try? body($0) } })
   }
 }

@@ -47,7 +47,7 @@ extension Promise {
   public func recover(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (any Error) -> Guarantee<Value>
   ) -> Guarantee<Value> {
-    Guarantee(cell: recovered(Placed(body).map { body in { body($0).base } }).cell)
+    Guarantee(cell: recovered(Placed(body).map { body in { try body($0).base } }).cell)
   }
 
   /// Replaces an error of the type `only` with the promise that `body` returns.

@@ -76,7 +76,9 @@ extension Promise {
   }
 
   @inlinable
-  func guaranteedRecover(_ body: Placed<@Sendable (any Error) -> Value>) -> Guarantee<Value> {
-    Guarantee(cell: recovered(body.map { body in { .value(body($0)) } }).cell)
+  func guaranteedRecover(
+    _ body: Placed<@Sendable (any Error) throws -> Value>
+  ) -> Guarantee<Value> {
+    Guarantee(cell: recovered(body.map { body in { .value(try body($0)) } }).cell)
   }
 }

@@ -84,7 +84,10 @@ final class ConcurrentWork: Sendable {
       return index
     }
     if hasValue { return }
-    guard let index else { return cell.discard() }
+    guard let index else {
+      cell.discard()
+      return
+    }
     let observer = Handler(.observer, of: cell, on: .inPlace, body: nil) { [self] _, source in
       receive(from: source, index: index)
     }

@@ -166,7 +166,10 @@ final class HedgeRun: Sendable {
       if !state.isOver { state.pending[number] = .some(nil) }
       return !state.isOver
     }
-    guard isExpected else { return work.discard() }
+    guard isExpected else {
+      work.discard()
+      return
+    }
     // Attached first, because an observer can be removed only after it is attached.
     work.attach(observer)
     let isOver = state.withLock { state in

@@ -236,7 +236,7 @@ public final class Limiter: Sendable {
   }
 
   /// The role of the handler of an operation's end, which calls only `isOverload` of the user's.
-  @usableFromInline var endRole: Role { isOverload == nil ? .end.contextFree : .end }
+  @usableFromInline var endRole: Role { isOverload == nil ? [.end, .contextFree] : .end }
 
   /// Submits an operation whose handlers are attached to its gate.
   @usableFromInline

@@ -56,8 +56,8 @@ struct HandlerTarget: @unchecked Sendable {
       Self.end(closure)
       return Trampoline.leave(state)
     }
-    let holder = Holder(closure)
-    let release = ClosureJob { holder.closure = nil }
+    // Moved, so that this thread doesn't hold the last reference.
+    let release = ClosureJob { [closure = consume closure] in _ = closure }
     if isHere { Trampoline.perform(release, state) } else { schedule(release) }
   }
 
@@ -73,9 +73,4 @@ struct HandlerTarget: @unchecked Sendable {
 
   @inline(never)
   private static func end<Closure>(_ closure: consuming Closure) { _ = consume closure }
-
-  private final class Holder<Closure> {
-    var closure: Closure?
-    init(_ closure: consuming Closure) { self.closure = closure }
-  }
 }

@@ -28,10 +28,9 @@ struct ThreadState {
   var lastSnapshot: AnyObject?
   /// The number of tasks on this thread's stack that started there.
   var immediateDepth = 0
-  /// The number of cancellations on this thread's stack that record what they leave, and all that
-  /// they have recorded; each takes what was added since it began.
-  var recordings = 0
-  var remainingWork: [RemainingWork] = []
+  /// What the innermost cancellation on this thread's stack that records it has left so far; nil if
+  /// none does.
+  var remainingWork: [RemainingWork]?
   /// The cancelled handler that runs, and its source, if that leaves work.
   var inherited: (heir: Job, source: Job)?
   /// Whether this thread is reporting an unhandled rejection.

@@ -70,7 +70,7 @@ extension Promise {
     if !isPending { return self }
     let timer = TimerSlot(named ?? span)
     let result = cell.derive(
-      Value.self, .observer.contextFree,
+      Value.self, [.observer, .contextFree],
       body: ErasedClosure({ timer } as @Sendable () -> TimerSlot)
     ) { handler, source in
       typealias Body = @Sendable () -> TimerSlot
