@@ -26,8 +26,6 @@ public func clock_gettime_nsec_np(_ clock: clockid_t) -> UInt64 { 0 }
 // MARK: - Files and processes
 
 public typealias pid_t = Int32
-public typealias nfds_t = UInt32
-public typealias sigset_t = UInt32
 public typealias pthread_t = UnsafeMutablePointer<Int>
 
 public func pthread_equal(_ a: pthread_t!, _ b: pthread_t!) -> Int32 { 0 }
@@ -40,56 +38,16 @@ public var errno: Int32 {
   get { 0 }
   set {}
 }
-public var EAGAIN: Int32 { 35 }
-public var EINTR: Int32 { 4 }
-public var F_GETFL: Int32 { 3 }
-public var F_SETFL: Int32 { 4 }
-public var F_SETFD: Int32 { 2 }
-public var FD_CLOEXEC: Int32 { 1 }
-public var O_RDONLY: Int32 { 0 }
-public var O_NONBLOCK: Int32 { 4 }
-public var O_CLOEXEC: Int32 { 0x1000000 }
-public var SIGTERM: Int32 { 15 }
-public var SIGKILL: Int32 { 9 }
-public var SIGPIPE: Int32 { 13 }
-public var SIG_BLOCK: Int32 { 1 }
-public var POLLIN: Int32 { 1 }
-public var POLLOUT: Int32 { 4 }
 
 @discardableResult
 public func rename(_ old: UnsafePointer<CChar>!, _ new: UnsafePointer<CChar>!) -> Int32 { 0 }
 @discardableResult public func pipe(_ ends: UnsafeMutablePointer<Int32>!) -> Int32 { 0 }
-@discardableResult public func fcntl(_ descriptor: Int32, _ command: Int32) -> Int32 { 0 }
-@discardableResult
-public func fcntl(_ descriptor: Int32, _ command: Int32, _ value: Int32) -> Int32 { 0 }
 public func open(_ path: UnsafePointer<CChar>, _ flags: Int32) -> Int32 { 0 }
 @discardableResult public func close(_ descriptor: Int32) -> Int32 { 0 }
 @discardableResult
 public func read(_ descriptor: Int32, _ bytes: UnsafeMutableRawPointer!, _ count: Int) -> Int { 0 }
-@discardableResult public func kill(_ process: pid_t, _ signal: Int32) -> Int32 { 0 }
-public func getpgid(_ process: pid_t) -> pid_t { 0 }
 public func getpid() -> pid_t { 0 }
 
-public struct pollfd {
-  public var fd: Int32
-  public var events: Int16
-  public var revents: Int16
-  public init(fd: Int32, events: Int16, revents: Int16) {
-    self.fd = fd
-    self.events = events
-    self.revents = revents
-  }
-}
-public func poll(_ list: UnsafeMutablePointer<pollfd>!, _ count: nfds_t, _ time: Int32) -> Int32 {
-  0
-}
-@discardableResult public func sigemptyset(_ set: UnsafeMutablePointer<sigset_t>!) -> Int32 { 0 }
-@discardableResult
-public func sigaddset(_ set: UnsafeMutablePointer<sigset_t>!, _ signal: Int32) -> Int32 { 0 }
-@discardableResult
-public func pthread_sigmask(
-  _ how: Int32, _ set: UnsafePointer<sigset_t>!, _ old: UnsafeMutablePointer<sigset_t>!
-) -> Int32 { 0 }
 
 public var PROT_READ: Int32 { 1 }
 public var PROT_WRITE: Int32 { 2 }

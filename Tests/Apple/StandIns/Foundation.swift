@@ -195,7 +195,6 @@ open class NSError: NSObject, Error, @unchecked Sendable {
   public var userInfo: [String: Any] { [:] }
   public var localizedDescription: String { "" }
 }
-public let NSFilePathErrorKey = ""
 public let NSURLErrorDomain = ""
 public let NSURLErrorFailingURLErrorKey = ""
 public let NSLocalizedDescriptionKey = ""
@@ -203,14 +202,10 @@ public let NSLocalizedDescriptionKey = ""
 public protocol LocalizedError: Error {
   var errorDescription: String? { get }
   var failureReason: String? { get }
-  var recoverySuggestion: String? { get }
-  var helpAnchor: String? { get }
 }
 extension LocalizedError {
   public var errorDescription: String? { nil }
   public var failureReason: String? { nil }
-  public var recoverySuggestion: String? { nil }
-  public var helpAnchor: String? { nil }
 }
 public func _convertErrorToNSError(_ error: any Error) -> NSError { fatalError() }
 public func _convertNSErrorToError(_ error: NSError?) -> any Error { fatalError() }
@@ -291,7 +286,6 @@ public struct CocoaError: Error, Sendable {
     public let rawValue: Int
     public init(rawValue: Int) { self.rawValue = rawValue }
     public static var userCancelled: Code { Code(rawValue: 3072) }
-    public static var fileNoSuchFile: Code { Code(rawValue: 4) }
   }
   public init(_ code: Code, userInfo: [String: Any] = [:]) { self.code = code }
   public let code: Code
@@ -461,10 +455,6 @@ open class FileHandle: NSObject, @unchecked Sendable {
 open class Pipe: NSObject, @unchecked Sendable {
   public var fileHandleForReading: FileHandle { fatalError() }
 }
-public struct ObjCBool: ExpressibleByBooleanLiteral, Sendable {
-  public init(booleanLiteral value: Bool) {}
-  public var boolValue: Bool { false }
-}
 public struct FileAttributeKey: Hashable, Sendable {
   public static let posixPermissions = FileAttributeKey()
   public static let size = FileAttributeKey()
@@ -475,11 +465,6 @@ public struct FileAttributeType: Hashable, Sendable {
 }
 open class FileManager: NSObject, @unchecked Sendable {
   public class var `default`: FileManager { fatalError() }
-  public func fileExists(atPath path: String) -> Bool { false }
-  public func fileExists(
-    atPath path: String, isDirectory: UnsafeMutablePointer<ObjCBool>?
-  ) -> Bool { false }
-  public func isExecutableFile(atPath path: String) -> Bool { false }
   public func attributesOfItem(atPath path: String) throws -> [FileAttributeKey: Any] { [:] }
   public func setAttributes(
     _ attributes: [FileAttributeKey: Any], ofItemAtPath path: String
@@ -493,15 +478,10 @@ open class FileManager: NSObject, @unchecked Sendable {
     public enum TerminationReason: Int, Sendable { case exit = 1, uncaughtSignal = 2 }
     public var executableURL: URL?
     public var arguments: [String]?
-    public var environment: [String: String]?
-    public var currentDirectoryURL: URL?
-    public var standardInput: Any?
     public var standardOutput: Any?
     public var standardError: Any?
-    public var terminationHandler: (@Sendable (Process) -> Void)?
     public var terminationStatus: Int32 { 0 }
     public var terminationReason: TerminationReason { .exit }
-    public var processIdentifier: Int32 { 0 }
     public var isRunning: Bool { false }
     public func run() throws {}
     public func launch() {}
@@ -509,12 +489,6 @@ open class FileManager: NSObject, @unchecked Sendable {
   }
 #endif
 
-open class ProcessInfo: NSObject, @unchecked Sendable {
-  public class var processInfo: ProcessInfo { fatalError() }
-  public var environment: [String: String] { [:] }
-  public var processIdentifier: Int32 { 0 }
-  public var arguments: [String] { [] }
-}
 open class Thread: NSObject, @unchecked Sendable {
   public class var current: Thread { fatalError() }
   public class var isMainThread: Bool { false }

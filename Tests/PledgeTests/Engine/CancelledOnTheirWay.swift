@@ -7,7 +7,7 @@ import Testing
 ///
 /// This crashed in optimized code, in which the compiler moves a retain.
 @Suite(.apart) struct CancelledOnTheirWay {
-  static let rounds = 200_000
+  static let rounds = isFullRun ? 200_000 : 50_000
 
   @Test func onTheGlobalQueue() async throws {
     let settled = Promise.value(1)

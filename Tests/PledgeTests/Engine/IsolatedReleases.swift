@@ -6,7 +6,7 @@ import Testing
 /// A closure that is isolated to an actor is released on it, even if it isn't called.
 @Suite struct IsolatedReleases {
   /// Records where it is deallocated.
-  private final class Guard: Sendable {
+  fileprivate final class Guard: Sendable {
     let places: Recorder<Bool>
     init(_ places: Recorder<Bool>) { self.places = places }
     deinit { places.record(ExecutorProbe.main.isCurrent) }
@@ -58,122 +58,97 @@ import Testing
     #expect(places.events.allSatisfy { $0 })
   }
 
+  /// An operator, and a closure for it that retains a guard.
+  struct Keeper: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    fileprivate let attach: @MainActor @Sendable (Promise<Int>, Guard) -> Promise<Int>
+
+    fileprivate init(
+      _ name: String,
+      _ attach: @escaping @MainActor @Sendable (Promise<Int>, Guard) -> Promise<Int>
+    ) {
+      testDescription = name
+      self.attach = attach
+    }
+
+    /// Starts work only if the promise to which it is attached is fulfilled.
+    fileprivate static func starting(
+      _ name: String, _ start: @escaping @MainActor @Sendable (Guard) -> Promise<Int>
+    ) -> Keeper {
+      Keeper(name) { source, held in source.then { _ in start(held) } }
+    }
+  }
+
   /// The closures that an operator takes besides its handlers, each called once and once not
   /// called.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-  @MainActor private static let keepers:
-    [(String, @MainActor (Promise<Int>, Guard) -> Promise<Int>)] =
-      [
-        ("asyncMap", { source, held in source.asyncMap { _ in withExtendedLifetime(held) { 1 } } }),
-        (
-          "asyncRecover",
-          { source, held in source.asyncRecover { _ in withExtendedLifetime(held) { 1 } } }
-        ),
-        ("asyncFinally", { source, held in source.asyncFinally { withExtendedLifetime(held) {} } }),
-        (
-          "guarantee.asyncMap",
-          { source, held in
-            source.replaceError(with: 0).asyncMap { _ in withExtendedLifetime(held) { 1 } }.promise
-          }
-        ),
-        (
-          "retry",
-          { source, held in
-            source.then { _ in
-              Promise.retry(.fixed(attempts: 2, delay: .zero)) {
-                withExtendedLifetime(held) { .value(1) }
-              }
-            }
-          }
-        ),
-        (
-          "retry, asynchronous",
-          { source, held in
-            source.then { _ in
-              Promise.retry(.fixed(attempts: 2, delay: .zero)) { @MainActor () async -> Int in
-                withExtendedLifetime(held) { 1 }
-              }
-            }
-          }
-        ),
-        (
-          "hedged, asynchronous",
-          { source, held in
-            source.then { _ in
-              Promise.hedged(delay: .seconds(60)) { @MainActor () async -> Int in
-                withExtendedLifetime(held) { 1 }
-              }
-            }
-          }
-        ),
-        (
-          "limiter, asynchronous",
-          { source, held in
-            source.then { _ in
-              Limiter(1).run { @MainActor () async -> Int in withExtendedLifetime(held) { 1 } }
-            }
-          }
-        ),
-        (
-          "all, asynchronous",
-          { source, held in
-            source.then { _ in
-              Promise<[Int]>.all(1...3, concurrently: 2) { @MainActor (element: Int) async -> Int in
-                withExtendedLifetime(held) { element }
-              }.map(on: .immediate) { $0[0] }
-            }
-          }
-        ),
-        (
-          "coalescer, asynchronous",
-          { source, held in
-            source.then { _ in
-              RequestCoalescer<Int, Int>().promise(for: 1) { @MainActor () async -> Int in
-                withExtendedLifetime(held) { 1 }
-              }
-            }
-          }
-        ),
-        (
-          "using",
-          { source, held in
-            .using(source, release: { _ in withExtendedLifetime(held) {} }) { _ in .value(1) }
-          }
-        ),
-        (
-          "scope",
-          { source, held in
-            source.then { _ in
-              PromiseScope().run { @MainActor () async -> Int in withExtendedLifetime(held) { 1 } }
-            }
-          }
-        ),
-        (
-          "onCancel",
-          { source, held in
-            let (promise, resolver) = Promise<Int>.withResolvers()
-            resolver.onCancel { withExtendedLifetime(held) {} }
-            source.observe(on: .immediate) { resolver.resolve($0) }
-            return promise
-          }
-        ),
-      ]
+  static let keepers: [Keeper] = [
+    Keeper("asyncMap") { source, held in source.asyncMap { _ in withExtendedLifetime(held) { 1 } }
+    },
+    Keeper("asyncRecover") { source, held in
+      source.asyncRecover { _ in withExtendedLifetime(held) { 1 } }
+    },
+    Keeper("asyncFinally") { source, held in
+      source.asyncFinally { withExtendedLifetime(held) {} }
+    },
+    Keeper("guarantee.asyncMap") { source, held in
+      source.replaceError(with: 0).asyncMap { _ in withExtendedLifetime(held) { 1 } }.promise
+    },
+    .starting("retry") { held in
+      Promise.retry(.fixed(attempts: 2, delay: .zero)) {
+        withExtendedLifetime(held) { .value(1) }
+      }
+    },
+    .starting("retry, asynchronous") { held in
+      Promise.retry(.fixed(attempts: 2, delay: .zero)) { @MainActor () async -> Int in
+        withExtendedLifetime(held) { 1 }
+      }
+    },
+    .starting("hedged, asynchronous") { held in
+      Promise.hedged(delay: .seconds(60)) { @MainActor () async -> Int in
+        withExtendedLifetime(held) { 1 }
+      }
+    },
+    .starting("limiter, asynchronous") { held in
+      Limiter(1).run { @MainActor () async -> Int in withExtendedLifetime(held) { 1 } }
+    },
+    .starting("all, asynchronous") { held in
+      Promise<[Int]>.all(1...3, concurrently: 2) { @MainActor (element: Int) async -> Int in
+        withExtendedLifetime(held) { element }
+      }.map(on: .immediate) { $0[0] }
+    },
+    .starting("coalescer, asynchronous") { held in
+      RequestCoalescer<Int, Int>().promise(for: 1) { @MainActor () async -> Int in
+        withExtendedLifetime(held) { 1 }
+      }
+    },
+    .starting("scope") { held in
+      PromiseScope().run { @MainActor () async -> Int in withExtendedLifetime(held) { 1 } }
+    },
+    Keeper("using") { source, held in
+      .using(source, release: { _ in withExtendedLifetime(held) {} }) { _ in .value(1) }
+    },
+    Keeper("onCancel") { source, held in
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      resolver.onCancel { withExtendedLifetime(held) {} }
+      source.observe(on: .immediate) { resolver.resolve($0) }
+      return promise
+    },
+  ]
 
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-  @MainActor @Test(arguments: 0..<13, [false, true])
-  func closuresThatAreKept_areReleasedOnTheMainActor(index: Int, isUsed: Bool) async throws {
+  @MainActor @Test(arguments: keepers, [false, true])
+  func closuresThatAreKept_areReleasedOnTheMainActor(keeper: Keeper, isUsed: Bool) async throws {
     let places = Recorder<Bool>()
-    #expect(Self.keepers.count == 13)
-    let (name, make) = Self.keepers[index]
     for _ in 0..<20 {
       let (source, resolver) = Promise<Int>.withResolvers()
-      let end = make(source, Guard(places))
+      let end = keeper.attach(source, Guard(places))
       DispatchQueue.global().async {
         if isUsed { resolver.fulfill(1) } else { resolver.reject(Boom()) }
       }
       _ = await end.result
     }
     try await waitUntil { places.count == 20 }
-    #expect(places.events.allSatisfy { $0 }, "\(name)")
+    #expect(places.events.allSatisfy { $0 })
   }
 }

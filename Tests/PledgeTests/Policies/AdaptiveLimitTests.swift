@@ -3,7 +3,11 @@ import Testing
 @testable import Pledge
 
 /// A limiter that finds its limit, in simulations that compute for long.
+///
+/// `PLEDGE_FULL=1` in the environment runs them with more seeds.
 @Suite(.apart) struct AdaptiveLimitTests {
+  private static let seeds: [UInt64] = isFullRun ? [1, 2, 3] : [1]
+
   /// A service that runs `capacity` operations at a time, each for `serviceTime`; further ones wait
   /// in a queue.
   ///
@@ -77,7 +81,7 @@ import Testing
     return outcome
   }
 
-  @Test(arguments: [5, 10, 20, 50, 200], [1, 2, 3] as [UInt64])
+  @Test(arguments: [5, 10, 20, 50, 200], seeds)
   func saturatedService_itsCapacityIsFound_andTheRestIsShed(capacity: Int, seed: UInt64) {
     let outcome = simulate(Service(capacity: capacity), seed: seed)
     #expect(outcome.isWithin20Percent(capacity))
@@ -89,7 +93,7 @@ import Testing
     #expect(done > 0.9 * possible)
   }
 
-  @Test(arguments: [20, 50, 200], [1, 2, 3] as [UInt64])
+  @Test(arguments: [20, 50, 200], seeds)
   func noisyService_theLimitIsRightOnAverage(capacity: Int, seed: UInt64) {
     let outcome = simulate(Service(capacity: capacity, noise: 0.5), seed: seed)
     let mean = Double(outcome.limits.reduce(0, +)) / Double(outcome.limits.count)

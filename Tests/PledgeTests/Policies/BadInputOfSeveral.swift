@@ -76,66 +76,40 @@ extension BadInput {
     continuation.finish()
   }
 
-  private static func concurrent(_ limit: Int) -> [(String, @Sendable () -> Promise<Int>)] {
-    [
-      (
-        "all(_:concurrently:)",
-        {
-          Promise.all([1], concurrently: limit) { Promise.value($0) }.map(on: .immediate) { $0[0] }
+  private static func concurrent(_ limits: [Int], _ outcome: Outcome) -> [BadInput] {
+    calls("all(_:concurrently:)", limits, outcome) { limit, _ in
+      Promise.all([1], concurrently: limit) { Promise.value($0) }.map(on: .immediate) { $0[0] }
+    }
+      + calls("all(_:concurrently:) of tasks", limits, outcome) { limit, _ in
+        Promise.all([1], concurrently: limit) { (one: Int) async throws in one }
+          .map(on: .immediate) { $0[0] }
+      }
+      + calls("all(_:concurrently:) as they arrive", limits, outcome) { limit, _ in
+        Promise.all(arriving, concurrently: limit) { _ in Promise.value(1) }
+          .map(on: .immediate) { _ in 1 }
+      }
+      + calls("forEach(concurrently:)", limits, outcome) { limit, _ in
+        arriving.forEach(concurrently: limit) { _ in Promise.value(()) }.map(on: .immediate) { 1 }
+      }
+      + calls("concurrentMap", limits, outcome) { limit, _ in
+        Promise { try await concurrentMap([1], limit: limit) { $0 }[0] }
+      }
+      + calls("concurrentMap as they arrive", limits, outcome) { limit, _ in
+        Promise {
+          for try await _ in concurrentMap(arriving, limit: limit, { $0 }) {}
+          return 1
         }
-      ),
-      (
-        "all(_:concurrently:) of tasks",
-        {
-          Promise.all([1], concurrently: limit) { (one: Int) async throws in one }
-            .map(on: .immediate) { $0[0] }
+      }
+      + calls("results(of:limit:)", limits, outcome) { limit, _ in
+        Promise {
+          for try await _ in results(of: [1], limit: limit, { $0 }) {}
+          return 1
         }
-      ),
-      (
-        "all(_:concurrently:) as they arrive",
-        {
-          Promise.all(arriving, concurrently: limit) { _ in Promise.value(1) }
-            .map(on: .immediate) { _ in 1 }
-        }
-      ),
-      (
-        "forEach(concurrently:)",
-        {
-          arriving.forEach(concurrently: limit) { _ in Promise.value(()) }
-            .map(on: .immediate) { 1 }
-        }
-      ),
-      ("concurrentMap", { Promise { try await concurrentMap([1], limit: limit) { $0 }[0] } }),
-      (
-        "concurrentMap as they arrive",
-        {
-          Promise {
-            for try await _ in concurrentMap(arriving, limit: limit, { $0 }) {}
-            return 1
-          }
-        }
-      ),
-      (
-        "results(of:limit:)",
-        {
-          Promise {
-            for try await _ in results(of: [1], limit: limit, { $0 }) {}
-            return 1
-          }
-        }
-      ),
-    ]
+      }
   }
 
   static let concurrent =
-    belowOne.flatMap { limit in
-      concurrent(limit).flatMap { name, call in
-        calls(name, [limit], .invalidArgument) { _, _ in call() }
-      }
-    }
-    + concurrent(.max).flatMap { name, call in
-      calls(name, [Int.max], .runs()) { _, _ in call() }
-    }
+    concurrent(belowOne, .invalidArgument) + concurrent([.max], .runs())
     + calls("bufferLimit", [0] + belowZero + [Int.max], .runs(6)) { bufferLimit, _ in
       Promise {
         var sum = 0
