@@ -261,4 +261,54 @@ private let programs: [String: Program] = [
     await clock.advance(by: .seconds(100))
     return await text(limited)
   },
+  "a task with a second clock": Program(expected: "10") { clock in
+    let (other, counter) = (TestClock(), Counter())
+    return await ticks(clock) {
+      _ = other.now
+      for _ in 0..<20 { _ = await counter.raise() }
+    }
+  },
+  "a task that sleeps on two clocks in turn": Program(expected: "5") { clock in
+    let (other, counter) = (TestClock(), Counter())
+    let ticks = CallCounter()
+    let task = Task {
+      while true {
+        try await clock.sleep(for: .seconds(1))
+        for _ in 0..<5 { _ = await counter.raise() }
+        try await other.sleep(for: .seconds(1))
+        for _ in 0..<5 { _ = await counter.raise() }
+        ticks.call()
+      }
+    }
+    for _ in 0..<5 {
+      await clock.advance(by: .seconds(1))
+      await other.advance(by: .seconds(1))
+    }
+    task.cancel()
+    return "\(ticks.count)"
+  },
+  "a limiter with a clock of its own": Program(expected: "10") { clock in
+    let limiter = Limiter(1, rate: .init(1_000, per: .seconds(1)), clock: TestClock())
+    let counter = Counter()
+    return await ticks(clock) {
+      try await limiter.perform { for _ in 0..<10 { _ = await counter.raise() } }
+    }
+  },
 ]
+
+/// Returns how often a task has slept for a second, and then done some work, in ten seconds.
+private func ticks(
+  _ clock: TestClock, _ work: @escaping @Sendable () async throws -> Void
+) async -> String {
+  let ticks = CallCounter()
+  let task = Task {
+    while true {
+      try await clock.sleep(for: .seconds(1))
+      try await work()
+      ticks.call()
+    }
+  }
+  await clock.advance(by: .seconds(10))
+  task.cancel()
+  return "\(ticks.count)"
+}

@@ -114,7 +114,7 @@ extension TestClock {
     work.add()
     let (result, resolver) = Promise<T>.withResolvers()
     let waiting = promise.tap(on: .immediate) { [work] outcome in
-      Following.perform(for: work) { resolver.resolve(outcome) }
+      Following.perform(for: [work]) { resolver.resolve(outcome) }
     }
     waiting.ignoreErrors()
     resolver.onCancel { waiting.cancel() }
@@ -137,7 +137,7 @@ extension TestClock {
       await withCheckedContinuation { continuation in
         driver.async {
           body(self) { isCancelled.withLock { $0 } }
-          Following.run(as: self.work) { continuation.resume() }
+          Following.run(as: [self.work]) { continuation.resume() }
         }
       }
     } onCancel: {

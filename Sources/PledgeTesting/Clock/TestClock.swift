@@ -192,7 +192,7 @@ extension TestClock {
       return exchange(&sleeper.end, with: nil)
     }
     guard let end else { return false }
-    Following.run(as: work) { end(true) }
+    Following.run(as: [work]) { end(true) }
     changes.tell()
     return true
   }

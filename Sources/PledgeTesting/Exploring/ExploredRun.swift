@@ -115,7 +115,7 @@ final class ExploredRun: @unchecked Sendable {
   /// Runs all steps on the calling thread, which it blocks.
   private func run() {
     simulation.steps.begin()
-    Following.run(as: simulation.clock.work, steps: simulation.steps) {
+    Following.run(as: [simulation.clock.work], steps: simulation.steps) {
       do {
         while try takeStep() {}
         try outcome.value?.get()

@@ -15,9 +15,10 @@ enum Following {
   /// What a thread runs.
   private final class Thread {
     var steps: StepQueue?
-    /// What the work that it runs now belongs to; nil outside of followed work.
-    var work: WorkInProgress?
-    var isMain = false
+    /// What the code that it runs belongs to; empty outside of followed work.
+    var works: [WorkInProgress] = []
+    /// The task whose code called `run`.
+    var task: UInt64?
   }
 
   private struct Latest {
@@ -26,6 +27,13 @@ enum Following {
 
   /// The work of the clock that was used last.
   private static let latest = Mutex(Latest())
+
+  /// Marks the main queue, which can be on any thread after `dispatchMain()`.
+  private static let mainKey: DispatchSpecificKey<Void> = {
+    let key = DispatchSpecificKey<Void>()
+    DispatchQueue.main.setSpecific(key: key, value: ())
+    return key
+  }()
 
   private static let key: pthread_key_t = {
     var key = pthread_key_t()
@@ -50,40 +58,51 @@ enum Following {
   /// The steps of the simulation that the current thread runs.
   static var steps: StepQueue? { existing?.steps }
 
-  /// The work to which the calling code belongs.
-  static var work: WorkInProgress? {
+  /// The work to which the calling code belongs: that of its task, or what its thread runs.
+  private static var works: [WorkInProgress] {
     let thread = existing
-    if let work = thread?.work { return work }
-    if let task = currentTask, let work = Members.work(of: task) { return work }
+    if let task = currentTask, task != thread?.task {
+      let works = Members.works(of: task)
+      if !works.isEmpty { return works }
+    }
+    if let thread, !thread.works.isEmpty { return thread.works }
     // The runtime sends jobs to the main actor unseen.
-    return thread?.isMain == true ? latest.withLock { $0.work } : nil
+    guard DispatchQueue.getSpecific(key: mainKey) != nil else { return [] }
+    return latest.withLock { $0.work }.map { [$0] } ?? []
   }
 
-  /// The address of the current task, which is that of its jobs.
-  private static var currentTask: UnownedJob.Address? {
-    withUnsafeCurrentTask { $0.map { unsafeBitCast($0, to: UnownedJob.Address.self) } }
+  private static var currentTask: UInt64? {
+    withUnsafeCurrentTask { $0.map { taskID(of: unsafeBitCast($0, to: UnownedJob.self)) } }
   }
 
-  /// Notes that the calling code uses the clock of `work`, to which it belongs from now on.
+  /// Notes that the calling code uses the clock of `work`, to which its task belongs from now on.
   static func join(_ work: WorkInProgress) {
-    if let thread = existing, thread.work != nil { thread.work = work }
-    if let task = currentTask { Members.add(task, to: work) }
+    if let task = currentTask {
+      Members.join(task, work)
+    } else if let thread = existing, !thread.works.isEmpty {
+      if !thread.works.contains(where: { $0 === work }) { thread.works.append(work) }
+    }
   }
 
   /// Notes that a test uses the clock of `work` now, to which code of the main actor then belongs.
   static func noteUse(of work: WorkInProgress) { latest.withLock { $0.work = work } }
 
-  /// Calls `body`; what it starts belongs to `work`.
-  static func run(as work: WorkInProgress?, steps: StepQueue? = nil, _ body: () -> Void) {
+  /// Calls `body`; what it starts belongs to `works`.
+  static func run(as works: [WorkInProgress], steps: StepQueue? = nil, _ body: () -> Void) {
     let thread = thread
-    let outer = (thread.steps, thread.work)
-    (thread.steps, thread.work) = (steps ?? outer.0, work)
+    let outer = (thread.steps, thread.works, thread.task)
+    (thread.steps, thread.works, thread.task) = (steps ?? outer.0, works, currentTask)
     body()
-    (thread.steps, thread.work) = outer
+    (thread.steps, thread.works, thread.task) = outer
   }
 
-  /// Notes that the current thread is the main thread.
-  static func noteMainThread() { thread.isMain = true }
+  /// Calls `body`; what it starts isn't followed.
+  static func runUnfollowed(_ body: () -> Void) {
+    let thread = thread
+    let steps = exchange(&thread.steps, with: nil)
+    body()
+    thread.steps = steps
+  }
 
   /// Installs the hooks, once.
   static let start: Void = {
@@ -94,9 +113,10 @@ enum Following {
         steps.add(queue.label, after: line) { queue.sync(execute: body) }
         return nil
       }
-      guard let work else { return body }
-      work.add()
-      return { perform(for: work, body) }
+      let works = works
+      if works.isEmpty { return body }
+      works.add()
+      return { perform(for: works, body) }
     }
     Hook.install()
     // A rejection whose last reference a step releases belongs to the simulation.
@@ -112,23 +132,23 @@ enum Following {
       steps.add("a task", after: nil) {
         job.runSynchronously(on: globalConcurrentExecutor.asUnownedTaskExecutor())
       }
-    } else if let work = work ?? Members.work(of: job.address) {
-      work.add()
-      Members.add(job.address, to: work)
-      DispatchQueue.global(qos: .init(job.priority)).async {
-        perform(for: work) { job.runSynchronously(on: executor.asUnownedTaskExecutor()) }
-      }
-    } else {
-      return false
+      return true
+    }
+    let priority = TaskPriority(rawValue: job.priority.rawValue)
+    let works = Members.resume(taskID(of: job), priority, by: works)
+    if works.isEmpty { return false }
+    works.add()
+    DispatchQueue.global(qos: .init(priority)).async {
+      perform(for: works) { job.runSynchronously(on: executor.asUnownedTaskExecutor()) }
     }
     return true
   }
 
   /// Runs work that was added.
-  static func perform(for work: WorkInProgress, _ body: () -> Void) {
-    work.begin()
-    run(as: work, body)
-    work.end()
+  static func perform(for works: [WorkInProgress], _ body: () -> Void) {
+    works.begin()
+    run(as: works, body)
+    works.end()
   }
 
   private static let executor = FollowingExecutor()
@@ -144,57 +164,60 @@ private final class FollowingExecutor: TaskExecutor {
   }
 }
 
+/// The number of a task, which no other task gets; zero for other jobs.
+@_silgen_name("swift_task_getJobTaskId")
+private func taskID(of job: UnownedJob) -> UInt64
+
 /// The tasks that belong to the work of clocks, also after code that isn't followed resumes them.
 ///
-/// A task is identified by the address of its job. An address can be used again; that a foreign task
-/// is followed is harmless.
+/// A task belongs to the clocks of the code that created it, and to each clock that it uses.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 enum Members {
-  /// A class, because a struct with a weak reference and another field isn't copied correctly inside
-  /// an optional (Swift 6.3).
-  ///
-  /// `@unchecked Sendable`: written once, in the initializer.
-  private final class Member: @unchecked Sendable {
-    private(set) weak var work: WorkInProgress?
-    /// The identity of `work`, which can be compared without a reference that could be the last.
-    let id: ObjectIdentifier
+  private static let members = Mutex<[UInt64: [WorkInProgress.Reference]]>([:])
 
-    init(_ work: WorkInProgress) {
-      self.work = work
-      id = ObjectIdentifier(work)
-    }
+  static func works(of task: UInt64) -> [WorkInProgress] {
+    members.withLock { $0[task] }?.compactMap(\.work) ?? []
   }
 
-  private static let members = Mutex<[UnownedJob.Address: Member]>([:])
-
-  static func add(_ task: UnownedJob.Address, to work: WorkInProgress) {
-    members.withLock { $0[task] = Member(work) }
-    work.add(task)
+  /// Notes that code which belongs to `callers` resumes a task, or creates it, and returns the work
+  /// to which its next part belongs.
+  static func resume(
+    _ task: UInt64, _ priority: TaskPriority, by callers: [WorkInProgress]
+  ) -> [WorkInProgress] {
+    if task == 0 { return callers }
+    let own = works(of: task)
+    let works = own.isEmpty ? callers : own
+    if works.isEmpty { return [] }
+    for work in works { work.note(task, priority, isUnseen: callers.isEmpty) }
+    if own.isEmpty { members.withLock { $0[task] = works.map(\.reference) } }
+    return works + callers.filter { caller in !works.contains { $0 === caller } }
   }
 
-  static func work(of task: UnownedJob.Address) -> WorkInProgress? {
-    members.withLock { $0[task]?.work }
-  }
-
-  /// Removes the tasks of a work that is being deallocated.
-  static func remove(_ tasks: Set<UnownedJob.Address>, of id: ObjectIdentifier) {
+  /// Notes that a task uses the clock of `work`.
+  static func join(_ task: UInt64, _ work: WorkInProgress) {
+    work.note(task, Task.currentPriority, isUnseen: false)
     members.withLock { members in
-      for task in tasks where members[task]?.id == id { members[task] = nil }
+      if members[task]?.contains(where: { $0 === work.reference }) != true {
+        members[task, default: []].append(work.reference)
+      }
     }
   }
-}
 
-extension UnownedJob {
-  typealias Address = UInt
-
-  /// The address of the job, which is its only field.
-  var address: Address { unsafeBitCast(self, to: UInt.self) }
+  /// Forgets the tasks of a work that is being deallocated.
+  static func remove(_ tasks: Set<UInt64>) {
+    members.withLock { members in
+      for task in tasks {
+        members[task]?.removeAll { $0.work == nil }
+        if members[task]?.isEmpty == true { members[task] = nil }
+      }
+    }
+  }
 }
 
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension DispatchQoS.QoSClass {
   /// The class of the threads that run jobs of this priority.
-  fileprivate init(_ priority: JobPriority) {
+  init(_ priority: TaskPriority) {
     switch priority.rawValue {
     case 25...: self = .userInitiated
     case 21...: self = .default

@@ -1,4 +1,4 @@
-import Dispatch
+import Foundation
 import Pledge
 
 /// The work that follows from code that uses a clock: handlers on the way to their queues, and jobs
@@ -7,6 +7,13 @@ import Pledge
 /// Time passes only when it has ended; see `Following`, which counts it.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 final class WorkInProgress: Sendable {
+  /// A weak reference.
+  ///
+  /// `@unchecked Sendable`: written once, by the initializer of its work.
+  final class Reference: @unchecked Sendable {
+    fileprivate(set) weak var work: WorkInProgress?
+  }
+
   private struct State {
     var count = 0
     /// How much of it hasn't begun to run, or is announced: it doesn't wait for time to pass.
@@ -16,16 +23,32 @@ final class WorkInProgress: Sendable {
     /// Increases with each beginning and end.
     var changes = 0
     var isAwaited = false
-    /// The addresses of its tasks' jobs.
-    var members: Set<UInt> = []
+    /// The tasks that belong to it.
+    var members: Set<UInt64> = []
+    /// The priorities that these have had.
+    var priorities: Set<UInt8> = []
+    /// Whether code that isn't followed has resumed one of its tasks.
+    var hasUnseenCode = false
+    /// Whether some work didn't end within the limit, because it repeats something in a loop.
+    var hasLoop = false
   }
 
   private let state = Mutex(State())
   private let idle = DispatchSemaphore(value: 0)
+  let reference = Reference()
 
-  deinit { Members.remove(state.withLock { $0.members }, of: ObjectIdentifier(self)) }
+  init() { reference.work = self }
 
-  func add(_ task: UInt) { state.withLock { _ = $0.members.insert(task) } }
+  deinit { Members.remove(state.withLock { $0.members }) }
+
+  /// Notes that a task belongs to this work, and whether code that isn't followed has resumed it.
+  func note(_ task: UInt64, _ priority: TaskPriority, isUnseen: Bool) {
+    state.withLock { state in
+      state.members.insert(task)
+      state.priorities.insert(priority.rawValue)
+      if isUnseen { state.hasUnseenCode = true }
+    }
+  }
 
   /// Counts work that will run.
   func add() {
@@ -68,29 +91,35 @@ final class WorkInProgress: Sendable {
   func waitUntilIdle() {
     let deadline = DispatchTime.now() + .seconds(5)
     let first = state.withLock { $0.changes }
-    var changesBeforeMain: Int?
+    let preemptions = Self.preemptions
+    var changesBefore: Int?
     while true {
-      let (changes, isIdle) = state.withLock { state in
+      let (now, isIdle) = state.withLock { state in
         state.isAwaited = state.count > state.stuck
-        return (state.changes, !state.isAwaited)
+        return (state, !state.isAwaited)
       }
+      let isLate = DispatchTime.now() > deadline
+      let isLoop = now.changes - first > Self.loopLength && (isLate || now.hasLoop)
+      if isLoop { state.withLock { $0.hasLoop = true } }
       if isIdle {
+        if now.changes == changesBefore || isLoop { return }
         // Another round, if these queues contained work that changed something.
-        if changes == changesBeforeMain || changes - first > Self.loopLength { return }
-        changesBeforeMain = changes
-        // A task that yields after it has called an actor is on a global queue, unseen.
-        GlobalQueues.wait(until: .now() + .milliseconds(100))
-        guard MainQueue.wait() else { return }
+        changesBefore = now.changes
+        QueueMark.wait(for: now.priorities)
+        // A task that yields after it has called an actor is on a global queue, unseen. If a thread
+        // has lost its core, it can be the one that took the task from there.
+        if state.withLock({ $0.hasUnseenCode }), Self.preemptions > preemptions {
+          wait(milliseconds: 50)
+        }
         continue
       }
-      if waitForASecond() { continue }
-      let isLate = DispatchTime.now() > deadline
-      if isLate { GlobalQueues.wait(until: .distantFuture) }
+      if wait(milliseconds: 1_000) { continue }
+      if isLate { QueueMark.waitForGlobalExecutor(now.priorities, until: .distantFuture) }
       let isStuck = state.withLock { state in
-        if state.changes == changes {
+        if state.changes == now.changes {
           guard isLate || state.waiting == 0 else { return false }
-        } else {
-          guard isLate, state.changes - first > Self.loopLength else { return false }
+        } else if !isLoop {
+          return false
         }
         state.stuck = state.count
         return true
@@ -99,48 +128,91 @@ final class WorkInProgress: Sendable {
     }
   }
 
-  /// Blocks until all work has ended, but for a second at most; returns whether it has.
+  /// Blocks until all work has ended, but for a limited time; returns whether it has.
   ///
   /// In ten parts, so that on a busy machine, where this thread waits for a core ten times, threads
   /// that run work have had theirs, too.
-  private func waitForASecond() -> Bool {
-    (0..<10).contains { _ in idle.wait(timeout: .now() + .milliseconds(100)) == .success }
+  @discardableResult
+  private func wait(milliseconds: Int) -> Bool {
+    (0..<10).contains { _ in
+      idle.wait(timeout: .now() + .milliseconds(milliseconds / 10)) == .success
+    }
+  }
+
+  /// How often the system has taken a core from a thread of this process.
+  private static var preemptions: Int {
+    var usage = rusage()
+    getrusage(0, &usage)  // `RUSAGE_SELF`, whose type differs between systems.
+    return Int(usage.ru_nivcsw)
   }
 
   /// The number of changes that only a loop makes.
-  private static let loopLength = 10_000
+  private static let loopLength = 100_000
 }
 
-/// Waits for the global queues, which run the jobs of tasks that are followed.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-private enum GlobalQueues {
-  /// Blocks until each has begun to run what it contains, or until a deadline.
-  static func wait(until deadline: DispatchTime) {
-    let group = DispatchGroup()
-    for quality in [DispatchQoS.QoSClass.userInitiated, .default, .utility, .background] {
-      DispatchQueue.global(qos: quality).async(group: group) {}
-    }
-    _ = group.wait(timeout: deadline)
+extension [WorkInProgress] {
+  func add() { for work in self { work.add() } }
+  func begin() { for work in self { work.begin() } }
+  func end() { for work in self { work.end() } }
+}
+
+/// Waits for queues that contain work unseen: the main queue, to which the runtime sends the jobs of
+/// the main actor, and those of the global executor, one for each priority.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+private final class QueueMark: Sendable {
+  private static let main = QueueMark { DispatchQueue.main.async(execute: $0) }
+
+  private static let global = Mutex<[UInt8: QueueMark]>([:])
+
+  private let enqueue: @Sendable (@escaping @Sendable () -> Void) -> Void
+  /// Whether the queue didn't reach the last mark in time: all its threads are blocked, or there are
+  /// none.
+  private let isStuck = Mutex(false)
+
+  private init(_ enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
+    self.enqueue = enqueue
   }
-}
 
-/// Waits for the main queue, to which the runtime sends jobs of the main actor unseen.
-@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-private enum MainQueue {
-  /// Whether the main thread is blocked, or serves no queue.
-  private static let isStuck = Mutex(false)
+  /// Blocks until each queue has begun to run what it contains.
+  ///
+  /// A queue that doesn't within a second isn't waited for until it does.
+  static func wait(for priorities: Set<UInt8>) {
+    waitForGlobalExecutor(priorities, until: .now() + .seconds(1))
+    main.wait(until: .now() + .seconds(1))
+  }
 
-  /// Blocks until the main queue has run what it contains; returns whether it has in a second.
-  static func wait() -> Bool {
-    if isStuck.withLock({ $0 }) { return false }
-    let done = DispatchSemaphore(value: 0)
-    DispatchQueue.main.async {
-      Following.noteMainThread()
-      isStuck.withLock { $0 = false }
-      done.signal()
+  static func waitForGlobalExecutor(_ priorities: Set<UInt8>, until deadline: DispatchTime) {
+    for priority in priorities {
+      let mark = global.withLock { global in
+        let mark = global[priority] ?? QueueMark(TaskPriority(rawValue: priority))
+        global[priority] = mark
+        return mark
+      }
+      mark.wait(until: deadline)
     }
-    if done.wait(timeout: .now() + .seconds(1)) == .success { return true }
-    isStuck.withLock { $0 = true }
-    return false
+  }
+
+  private convenience init(_ priority: TaskPriority) {
+    self.init { body in
+      // Jobs that aren't followed are on a queue of the runtime, and others on that of Dispatch.
+      let hop: @Sendable () -> Void = {
+        DispatchQueue.global(qos: .init(priority)).async(execute: body)
+      }
+      Following.runUnfollowed { Task.detached(priority: priority, operation: hop) }
+    }
+  }
+
+  private func wait(until deadline: DispatchTime) {
+    if deadline != .distantFuture, isStuck.withLock({ $0 }) { return }
+    let done = DispatchSemaphore(value: 0)
+    enqueue { [self] in
+      isStuck.withLock { isStuck in
+        isStuck = false
+        done.signal()
+      }
+    }
+    if done.wait(timeout: deadline) == .success { return }
+    isStuck.withLock { $0 = done.wait(timeout: .now()) == .timedOut }
   }
 }
