@@ -107,6 +107,9 @@ extension Event {
     subject.lastIndex(of: ".").map { subject[..<$0] } ?? ""
   }
 
+  /// Whether a closure is called that the function gets.
+  var isOfParameter: Bool { subject.hasPrefix("parameter ") }
+
   /// Whether this only writes to a log.
   var isLog: Bool {
     kind == .call

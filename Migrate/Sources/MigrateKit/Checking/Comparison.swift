@@ -184,10 +184,17 @@ final class Comparison {
     return result
   }
 
-  /// Whether a call fails on the second path whose receiver is nil on the first one.
+  /// Whether the second path has a case of an error that isn't of its type on the first one, or a call
+  /// fails whose receiver is nil there.
   private func contradicts(_ first: Path, _ second: Path) -> Bool {
-    second.decisions.contains { question, fails in
-      fails && question.hasPrefix("fails: ")
+    second.decisions.contains { question, holds in
+      if holds, let (subject, _) = CaseName.split(question) {
+        // An error that is a case of a type is of this type.
+        return first.decisions.contains { other, isOfType in
+          !isOfType && other.hasPrefix(subject + " is ")
+        }
+      }
+      return holds && question.hasPrefix("fails: ")
         && first.decisions.contains { other, hasValue in
           !hasValue && other.hasSuffix(" != nil")
             && question.dropFirst(7).hasPrefix(other.dropLast(7) + ".")
@@ -230,7 +237,10 @@ final class Comparison {
     func questions(_ paths: [Path]) -> Set<String> {
       Set(paths.flatMap(\.decisions.keys).filter { $0.hasPrefix("fails: ") })
     }
-    func keys(_ paths: [Path]) -> Set<String> { Set(paths.flatMap { $0.events.map(\.key) }) }
+    // A function that calls back can report an error to its callback.
+    func keys(_ paths: [Path]) -> Set<String> {
+      Set(paths.flatMap { $0.events.filter { $0.closures.isEmpty || $0.isAwaited }.map(\.key) })
+    }
     let onlyOld = questions(old).subtracting(questions(new))
     let onlyNew = questions(new).subtracting(questions(old))
     let oldKeys = keys(old)

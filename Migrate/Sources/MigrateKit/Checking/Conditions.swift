@@ -26,7 +26,8 @@ extension Comparison {
       (rank(first), first.key) < (rank(second), second.key)
     }
     let failing = ranked.filter { rank($0) <= 1 }
-    return (failing.isEmpty ? ranked : failing).prefix(2).map(describe).joined(separator: " and ")
+    return (failing.isEmpty ? ranked : failing).prefix(2).map { described($0.key, $0.value) }
+      .joined(separator: " and ")
   }
 
   func rank(_ decision: (key: String, value: Bool)) -> Int {
@@ -34,24 +35,24 @@ extension Comparison {
     if decision.key.hasSuffix(".isCancelled"), decision.value { return 1 }
     return decision.key.hasPrefix("fails: ") ? 3 : 2
   }
+}
 
-  func describe(_ question: String, _ answer: Bool) -> String {
-    let text = readable(question)
-    if question.hasPrefix("fails: ") {
-      return "`\(readable(String(question.dropFirst(7))))` \(answer ? "fails" : "succeeds")"
-    }
-    if question.hasSuffix(".isCancelled") {
-      return answer ? "the error is a cancellation" : "the error isn't a cancellation"
-    }
-    if question.hasSuffix(" != nil") {
-      return "`\(text.dropLast(7))` \(answer ? "isn't nil" : "is nil")"
-    }
-    if question.contains(" ~ ") {
-      let parts = text.components(separatedBy: " ~ ")
-      return "`\(parts[0])` \(answer ? "matches" : "doesn't match") `\(parts.last ?? "")`"
-    }
-    return "`\(text)` is \(answer)"
+func described(_ question: String, _ answer: Bool) -> String {
+  let text = readable(question)
+  if question.hasPrefix("fails: ") {
+    return "`\(readable(String(question.dropFirst(7))))` \(answer ? "fails" : "succeeds")"
   }
+  if question.hasSuffix(".isCancelled") {
+    return answer ? "the error is a cancellation" : "the error isn't a cancellation"
+  }
+  if question.hasSuffix(" != nil") {
+    return "`\(text.dropLast(7))` \(answer ? "isn't nil" : "is nil")"
+  }
+  if question.contains(" ~ ") {
+    let parts = text.components(separatedBy: " ~ ")
+    return "`\(parts[0])` \(answer ? "matches" : "doesn't match") `\(parts.last ?? "")`"
+  }
+  return "`\(text)` is \(answer)"
 }
 
 /// A description without the marks that make it unique.

@@ -29,7 +29,8 @@ struct FindingCollector {
       let difference = item.difference
       var key: String
       switch difference.rule {
-      case .executorChanged: key = difference.rule.rawValue + difference.detail.prefix { $0 != "|" }
+      case .executorChanged, .priorityChanged:
+        key = difference.rule.rawValue + difference.detail.prefix { $0 != "|" }
       case .startsLater, .callerWaits, .waitLost: key = difference.rule.rawValue
       default: key = difference.site
       }
@@ -59,8 +60,7 @@ struct FindingCollector {
         case .callReplaced: "`\(detail)`\(when)."
         case .argumentChanged: "`\(detail)`\(when)."
         case .conditionChanged: "The condition `\(detail)`\(when)."
-        case .executorChanged: "\(list)\(more) \(detail.prefix { $0 != "|" })."
-        case .priorityChanged: "`\(detail)`\(when)."
+        case .executorChanged, .priorityChanged: "\(list)\(more) \(detail.prefix { $0 != "|" })."
         case .errorSwallowed: "`\(detail)` is no longer thrown\(when)."
         case .errorAdded: "The function now throws `\(detail)`\(when)."
         case .errorChanged: "The error `\(detail)`\(when)."

@@ -24,6 +24,11 @@ struct Version {
     program.declarations.declares(property, in: function.owner)
   }
 
+  /// What the closures do that the function passes on, without those that run in place.
+  var effectsInClosures: Set<String> {
+    Set(Trace.all(self).filter { !$0.context.isEmpty }.flatMap { $0.path.events.map(\.key) })
+  }
+
   mutating func followLinearly() {
     if !unit.isLinear { unit = program.unit(function, reading, isLinear: true) ?? unit }
   }
@@ -63,7 +68,7 @@ struct Version {
 struct FunctionComparison {
   private(set) var old: Version
   private(set) var new: Version
-  let judgment: Judgment
+  private(set) var judgment: Judgment
   /// The events that get closures in both versions, if it's known when these run.
   let closures: [(Event, Event)]
 
@@ -90,12 +95,13 @@ struct FunctionComparison {
     }
     let paths = old.unit.paths + new.unit.paths
     let isVague = paths.contains(where: \.isVague)
-    let (before, after) = (old.function, new.function)
+    let (before, after) = (old.members, new.members)
     let becameLoop = before.callsItself != after.callsItself && (before.hasLoop || after.hasLoop)
     let followsPaths = !isVague && !becameLoop && !old.unit.isLinear
     judgment = Judgment(
       result?.divergences ?? [], old, new, followsPaths: followsPaths,
       isSure: !paths.contains(where: \.hasOwnObjects))
+    if judgment.undecided != nil { judgment.add(Invariants(old, new).divergences) }
     closures = isVague || becameLoop ? [] : result?.closures ?? []
     (self.old, self.new) = (old, new)
   }

@@ -16,6 +16,9 @@ struct WrittenMembers {
   var elsewhere: [Substring: Int] = [:]
   /// How often the code uses `??`.
   var fallbacks = 0
+  /// Whether a function calls itself, and whether one has a loop.
+  var callsItself = false
+  var hasLoop = false
 
   static func += (first: inout WrittenMembers, second: WrittenMembers) {
     first.implied.formUnion(second.implied)
@@ -84,6 +87,8 @@ extension Program {
       let collector = MemberCollector(viewMode: .sourceAccurate)
       collector.walk(statements)
       result += collector.members
+      if next.callsItself { result.callsItself = true }
+      if next.hasLoop { result.hasLoop = true }
       result.add(statements.tokens(viewMode: .sourceAccurate))
       // A function inside it is a part of it.
       let isInside =

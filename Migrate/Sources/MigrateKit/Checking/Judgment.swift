@@ -40,9 +40,11 @@ struct Judgment {
       }
     }
     let stored = old.otherwiseStored(new)
+    lazy var inClosures = (old: old.effectsInClosures, new: new.effectsInClosures)
     var roots = open.filter {
       $0.isFirst && $0.isCertain && !$0.isOfChangedFunction(old, new)
-        && !$0.dependsOn(stored) && !Words.isPartial($0.difference.detail)
+        && !$0.dependsOn(stored, old, new) && !Words.isPartial($0.difference.detail)
+        && !$0.isElsewhere(old, new) { inClosures }
     }
     let limit = isSure ? Self.limit : 1
     let isReplaced = roots.contains { !$0.isClosed && $0.isReplaced(in: open) }
@@ -59,6 +61,12 @@ struct Judgment {
     count = Set((certain.filter { $0.difference.weight > 1 } + open).map(\.difference.site)).count
     certain.sort { $0.difference < $1.difference }
   }
+
+  /// Adds differences that are certain, whatever the paths are.
+  mutating func add(_ others: [Divergence]) {
+    let known = Set(certain.map(\.difference.detail))
+    certain += others.filter { !known.contains($0.difference.detail) }
+  }
 }
 
 extension Divergence {
@@ -72,18 +80,41 @@ extension Divergence {
     }
   }
 
+  /// Whether the other version does this in a closure of which it isn't known when it runs, or with
+  /// what only one version declares.
+  fileprivate func isElsewhere(
+    _ old: Version, _ new: Version, _ inClosures: () -> (old: Set<String>, new: Set<String>)
+  ) -> Bool {
+    guard let event = occurrence.event else { return false }
+    if event.key.contains("Promise<") || event.key.contains("Guarantee<") { return true }
+    let (own, other) = difference.rule == .effectLost ? (old, new) : (new, old)
+    guard [.effectLost, .effectAdded].contains(difference.rule) else { return false }
+    if event.kind == .set { return own.declares(event.baseName) != other.declares(event.baseName) }
+    let keys = inClosures()
+    return (difference.rule == .effectLost ? keys.new : keys.old).contains(event.key)
+  }
+
   /// Whether this is about a stored promise or continuation, which the versions store in other ways.
-  fileprivate func dependsOn(_ stored: Set<String>) -> Bool {
+  fileprivate func dependsOn(_ stored: Set<String>, _ old: Version, _ new: Version) -> Bool {
+    if difference.detail.contains("of callback "),
+      !stored.isEmpty || old.unit.waitsForCallbacks != new.unit.waitsForCallbacks
+    {
+      return true
+    }
     if stored.isEmpty { return false }
     return occurrence.event.map { $0.kind == .settle && $0.values == "stored" } ?? false
-      || difference.detail.contains("of callback ")
       || stored.contains { difference.detail.contains($0) }
   }
 
   /// Whether a promise was settled, and the new version doesn't settle or resume anything.
   fileprivate func isForgotten(in new: Version) -> Bool {
     guard difference.rule == .effectLost, occurrence.event?.kind == .settle else { return false }
-    return new.members.names.isDisjoint(with: ["resume", "fulfill", "reject", "resolve", "seal"])
+    // An object of a type that only the new version has perhaps does it.
+    return new.members.names.allSatisfy { name in
+      !["resume", "fulfill", "reject", "resolve", "seal"].contains(name)
+        && !(new.program.declarations.typeName(ofProperty: name).map(new.reading.ownTypes.contains)
+          ?? false)
+    }
   }
 
   /// Whether this is about a function that the versions declare in other ways: then other arguments or
@@ -91,6 +122,18 @@ extension Divergence {
   fileprivate func isOfChangedFunction(_ old: Version, _ new: Version) -> Bool {
     let all = [old, new].map(\.program.declarations)
     switch difference.rule {
+    case .effectLost, .effectAdded:
+      // An own function with other parameters, or a parameter of another type.
+      guard let event = occurrence.event, event.kind == .call else { return false }
+      if event.isOfParameter {
+        return old.function.parameters.map(\.type) != new.function.parameters.map(\.type)
+      }
+      let owners = [old, new].map(\.function.owner)
+      let forms = zip(all, owners).map { declarations, owner in
+        Set(
+          (declarations.byName[event.subject] ?? []).filter { $0.owner == owner }.map(\.labels))
+      }
+      return forms[0] != forms[1]
     case .callReplaced:
       return difference.parts.contains { part in
         let name = String(part.prefix { $0 != "(" }.split(separator: ".").last ?? "")
@@ -123,6 +166,7 @@ extension Divergence {
     func isAbsent(_ event: Event, from version: Version, _ this: Version) -> Bool {
       let name = event.baseName
       if ["Promise<", "Guarantee<"].contains(where: event.key.contains) { return false }
+      if event.isOfParameter || event.kind == .set && event.subject.contains("[") { return false }
       let (other, own) = (version.members, this.members)
       // What only one version declares is how it does what the other one does in another way.
       let names = [name, String(event.subject.prefix(while: CaseName.isWord))]
@@ -170,8 +214,7 @@ extension String {
   /// The words of a description, or only those in its text literals.
   fileprivate func words(inLiterals: Bool) -> Set<Substring> {
     var result: Set<Substring> = []
-    for (index, part) in split(separator: "\"", omittingEmptySubsequences: false).enumerated()
-    where !inLiterals || index % 2 == 1 {
+    for part in inLiterals ? literals : split(separator: "\"") {
       for word in part.split(whereSeparator: Words.separates) where !word.contains("…") {
         result.insert(word)
       }

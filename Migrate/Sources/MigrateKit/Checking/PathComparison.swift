@@ -91,8 +91,8 @@ extension Comparison {
     if before.priority != after.priority {
       note(
         .priorityChanged,
-        "\(after.summary)` with priority `"
-          + (after.priority.isEmpty ? "of the caller" : after.priority),
+        "now runs with the priority \(after.priority.isEmpty ? "of the caller" : after.priority)"
+          + "|\(after.summary)",
         before.place, after.place)
     }
     let startedInside = first.lists[before.origin].kind == .own
@@ -141,17 +141,23 @@ extension Comparison {
   }
 
   private func compareExecutors(_ before: Event, _ after: Event) {
-    // A pause keeps no thread. An `async` function runs where it is isolated. Where a value is computed or a local variable is
-    // set makes no difference, unless it keeps the main thread busy.
-    if after.subject == "sleep" { return }
-    if after.isAwaited || (!after.isStrong || after.isLocal) && after.executor != .main { return }
-    if after.isLog { return }
-    if !after.isStrong, after.baseName.first?.isUppercase == true { return }
-    guard Self.differ(before.executor, after.executor) else { return }
+    // What a promise stands for ran elsewhere.
+    guard !before.isAwaited, Self.isBound(after), Self.differ(before.executor, after.executor)
+    else { return }
     note(
       .executorChanged,
       "ran on \(before.executor) and now runs on \(after.executor)|\(after.summary)",
       before.place, after.place)
+  }
+
+  /// Whether it matters where an event happens.
+  ///
+  /// A pause keeps no thread. An `async` function runs where it is isolated. Where a value is computed
+  /// or a local variable is set makes no difference, unless it keeps the main thread busy.
+  static func isBound(_ event: Event) -> Bool {
+    if event.subject == "sleep" || event.isLog || event.isAwaited { return false }
+    if !event.isStrong || event.isLocal, event.executor != .main { return false }
+    return event.isStrong || event.baseName.first?.isUppercase != true
   }
 
   static func differ(_ before: Executor, _ after: Executor) -> Bool {
@@ -260,9 +266,20 @@ extension Comparison {
     case (.error(let before), .error(let after)):
       note(.errorChanged, "\(before)` became `\(after)", places.0, places.1)
     case (.value(let before), .value(let after)):
+      if second.answer(to: before) == after || first.answer(to: after) == before { break }
       note(.resultChanged, "\(before)` became `\(after)", places.0, places.1)
     case (.crash, _): break
     }
+  }
+}
+
+extension Path {
+  /// What a condition is on this path; nil if it doesn't ask.
+  fileprivate func answer(to condition: String) -> String? {
+    if condition.hasPrefix("!") {
+      return decisions[String(condition.dropFirst())].map { String(!$0) }
+    }
+    return decisions[condition].map { String($0) }
   }
 }
 

@@ -58,3 +58,44 @@ struct Words {
     "failure", "result", "results", "promise", "error", "of", "fails", "!=",
   ]
 }
+
+extension String {
+  /// The parts of text literals in a description, without the values in them.
+  var literals: [Substring] {
+    var result: [Substring] = []
+    /// The depths of the parentheses around the literals that are open.
+    var open: [Int] = []
+    var depth = 0
+    var isText = false
+    var start = startIndex
+    var index = startIndex
+    while index < endIndex {
+      let character = self[index]
+      if isText, character == "\\", self[self.index(after: index)...].first == "(" {
+        result.append(self[start..<index])
+        index = self.index(after: index)
+        isText = false
+        depth += 1
+      } else if character == "\"" {
+        if isText {
+          result.append(self[start..<index])
+          open.removeLast()
+        } else {
+          open.append(depth)
+        }
+        isText.toggle()
+        start = self.index(after: index)
+      } else if !isText, character == "(" {
+        depth += 1
+      } else if !isText, character == ")" {
+        depth -= 1
+        if open.last == depth {
+          isText = true
+          start = self.index(after: index)
+        }
+      }
+      index = self.index(after: index)
+    }
+    return result
+  }
+}

@@ -72,7 +72,8 @@ extension Machine {
   func matches(_ text: String, _ pattern: String, _ state: State) throws -> [(State, Bool)] {
     guard pattern.hasPrefix("."), pattern.hasSuffix(")"), let open = pattern.firstIndex(of: "("),
       case let inner = pattern[pattern.index(after: open)...].dropLast(),
-      let first = inner.first, first.isNumber || "\"-.".contains(first),
+      let first = inner.first,
+      first.isNumber || "\"-.".contains(first) || inner.hasPrefix("is "),
       !inner.contains(where: { ",:(".contains($0) })
     else {
       return try decide(Self.question(text, pattern, state, self), state)
@@ -81,7 +82,8 @@ extension Machine {
     let outer = String(pattern[..<open])
     return try decide(Self.question(text, outer), state).flatMap { state, holds in
       guard holds else { return [(state, false)] }
-      return try matches("\(Self.withoutCast(text))[\(outer)]", String(inner), state)
+      let part = CaseName.ofResult(text).map { String($0.value) }
+      return try matches(part ?? "\(Self.withoutCast(text))[\(outer)]", String(inner), state)
     }
   }
 
@@ -98,7 +100,9 @@ extension Machine {
       state.environment[name] = .plain(text)
       return state
     }
-    if let known = CaseName.ofResult(text), names.count == 1, ".\(known.name)" == pattern {
+    if let known = CaseName.ofResult(text), names.count == 1,
+      ".\(known.name)" == pattern.prefix(while: { $0 != "(" })
+    {
       state.environment[names[0]] = .plain(String(known.value))
       return state
     }
@@ -216,8 +220,13 @@ extension Machine {
   /// one that `if let` asks.
   static func question(_ text: String, _ pattern: String) -> String {
     let text = pattern.hasPrefix(".") ? withoutCast(text) : text
-    if pattern == "nil" || pattern == "?" { return "\(text) != nil" }
-    if pattern.hasPrefix("is "), pattern.hasSuffix("CancellationError") {
+    if pattern == "nil" || pattern == "?" {
+      return Value.plain(text).cast.map { "\($0.text) is \($0.type)" } ?? "\(text) != nil"
+    }
+    // What a person cancels is a cancellation, too.
+    if pattern.hasPrefix("is ") && pattern.hasSuffix("CancellationError")
+      || pattern == ".userCancelled"
+    {
       return "\(text).isCancelled"
     }
     return pattern.hasPrefix("is ") ? "\(text) \(pattern)" : "\(text) ~ \(pattern)"

@@ -45,10 +45,7 @@ extension Machine {
           return try addedOperator(known, value, arguments, expression, state)
         }
         let type = declarations.typeName(ofProperty: base.lastName ?? "")
-        if let known = inlined(name, in: type), !known.0.owner.isEmpty, known.0.owner != owner,
-          type == nil || type == known.0.owner,
-          declarations.fits(known.0, arguments.map { $0.label ?? "_" })
-        {
+        if let known = inlined(name, of: type, arguments) {
           return try addedOperator(known, value, arguments, expression, state)
         }
         return try apply(
@@ -83,8 +80,15 @@ extension Machine {
         if let known = inlined(text) ?? method(text) {
           return try enter(known.0, known.1, values, expression, state, isEffect: isEffect)
         }
-        return try opaque(
+        let results = try opaque(
           text, arguments.map(\.label), values, expression, state, isEffect: isEffect)
+        guard let known = reading.inlined["\(text).init"], depth < 8,
+          !entered.contains(ObjectIdentifier(known.0)),
+          declarations.fits(known.0, arguments.map { $0.label ?? "_" })
+        else { return results }
+        return try results.flatMap {
+          try initialize(known, $0.1 ?? .nothing, values, expression, $0.0)
+        }
       }
     }
   }
@@ -149,6 +153,9 @@ extension Machine {
       isPromise: type.isThenable, closures: callbacks(values, state, of: base), in: &state)
     state.events[state.events.count - 1].isOptional = expression.hasOptionalReceiver
     if case .call(let callee, let arguments) = expression.kind {
+      if case .member(let base?, _) = callee.kind, let name = base.root {
+        state.events[state.events.count - 1].isLocal = state.variables.contains(name)
+      }
       state.events[state.events.count - 1].needsNoWait =
         state.isInAwait || declarations.isSynchronous(callee, arguments)
     }
@@ -256,10 +263,16 @@ extension Machine {
         arguments, state, throwsErrors: name == "withThrowingDiscardingTaskGroup")
     case "Result":
       // What the closure returns or throws.
-      guard let work = arguments.last?.value,
-        case .closure(let body)? = try evaluate(work, state).first?.1
-      else { return nil }
-      return try invoke(body, [], state).map { state, value, flow in
+      guard arguments.count == 1, let work = arguments.last?.value, work.isHandler else {
+        return nil
+      }
+      var call = Expr(.call(work, []), work.place)
+      // A closure contains its own `try`.
+      if case .closure = work.kind {
+      } else {
+        call = Expr(.attempt(.propagate, call), work.place)
+      }
+      return try evaluate(call, state).map { state, value, flow in
         guard case .thrown(let error)? = flow else {
           return (state, value.map { .plain(".success(\($0.text))") }, flow)
         }
@@ -331,9 +344,14 @@ extension Machine {
     case .plain(let text)
     where ["fulfill", "reject", "resolve", "resume"].contains(name)
       && declarations.storesResolver(text.rootName, in: owner):
-      return try apply(
-        .resolverMethod(PromiseState.stored, name), nil, arguments, expression, state,
-        isEffect: true)
+      let isOptional = expression.hasOptionalReceiver
+      return try (isOptional ? isPresent(value, state) : [(state, true)]).flatMap {
+        state, isThere -> Values in
+        guard isThere else { return [(state, .nothing, nil)] }
+        return try apply(
+          .resolverMethod(PromiseState.stored, name), nil, arguments, expression, state,
+          isEffect: true)
+      }
     default:
       if bridges.contains(name), arguments.onlyNameQueue {
         return [(state, value, nil)]

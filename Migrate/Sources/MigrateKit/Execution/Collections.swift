@@ -223,7 +223,9 @@ extension Machine {
   func change(
     _ base: Expr, _ name: String, _ arguments: [Expr.Argument], _ state: State
   ) throws -> Values? {
-    guard !base.isOptional, !base.hasOptionalReceiver else { return nil }
+    guard !base.isOptional, !base.hasOptionalReceiver, !base.isSelf || isCollection(state) else {
+      return nil
+    }
     switch (name, arguments.first?.label, arguments.count) {
     case ("removeAll", nil, 0), ("removeAll", "keepingCapacity", 1):
       let empty = Value.list(List(elements: [], depth: state.loops.count))
@@ -235,6 +237,11 @@ extension Machine {
         return try call(arguments[0].value, [Elements(value).element], state).map {
           state, condition, flow in
           var state = state
+          if case .name(let name) = base.kind, state.environment[name] != nil {
+            state.environment[name] = .plain(
+              shortened("\(value.text).removeAll{\(condition?.text ?? "")}"))
+            return (state, flow == nil ? .nothing : nil, flow)
+          }
           record(
             .set, key: "\(value.text).removeAll{\(condition?.text ?? "")}", subject: value.text,
             values: condition?.text ?? "", at: base.place, isEffect: true, in: &state)

@@ -264,7 +264,7 @@ extension Machine {
       if case .member(_, let name) = callee.kind, Self.pure.contains(name) { return false }
       guard let name = callee.lastName, callee.isOwn else { return true }
       // What a function throws that is followed is described.
-      if followed(name) != nil { return false }
+      if followed(name) != nil || reading.inlined["\(name).init"] != nil { return false }
       if Self.described.contains(name) { return false }
       let known = declarations.byName[name]?.filter {
         declarations.fits($0, arguments.map { $0.label ?? "_" })

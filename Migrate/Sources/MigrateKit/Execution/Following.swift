@@ -54,6 +54,25 @@ extension Machine {
     }
   }
 
+  /// Enters an initializer that exists on this side only: to set the members of a new object is no
+  /// effect.
+  func initialize(
+    _ known: (FunctionDeclaration, Body), _ object: Value, _ values: [Value], _ expression: Expr,
+    _ state: State
+  ) throws -> Values {
+    let count = state.events.count
+    return try enter(
+      known.0, known.1, values, expression, state, isEffect: true, receiver: object
+    ).map { state, _, flow in
+      var state = state
+      let inside = state.events.dropFirst(count).filter {
+        $0.kind != .set || !$0.subject.hasPrefix(object.text)
+      }
+      state.events = state.events.prefix(count) + inside
+      return (state, flow == nil ? object : nil, flow)
+    }
+  }
+
   /// The name under which a scope has the type of its `self`, if that is another object.
   private static let ownerOfSelf = "type of self"
 

@@ -94,8 +94,13 @@ extension Machine {
     if arguments[0].label != "into" {
       let first = try evaluate(arguments[0].value, state).first?.1 ?? .nothing
       return try forEachChild(state, .name("each")) { state in
-        try call(arguments[1].value, [first, state.environment["each"] ?? .nothing], state)
-          .map { ($0, $2 ?? .normal($1 ?? .nothing)) }
+        let element = state.environment["each"] ?? .nothing
+        return try call(arguments[1].value, [first, element], state).map { state, value, flow in
+          // Which elements are counted isn't known from one of them.
+          let text = value?.text ?? ""
+          let isKnown = text.contains(element.text)
+          return (state, flow ?? .normal(.plain(isKnown ? text : "reduce{\(text)}")))
+        }
       }
       .map { state, flow in
         if case .normal(let value) = flow { (state, value, nil) } else { (state, nil, flow) }

@@ -15,6 +15,7 @@ final class Machine {
   var entered: Set<ObjectIdentifier> = []
   let declarations: Declarations
   let owner: String
+  private let file: SourceFile
   /// Where the code continues after it has waited.
   let home: Executor
   let library: Library?
@@ -34,6 +35,7 @@ final class Machine {
     self.reading = reading
     self.declarations = declarations
     owner = function.owner
+    file = function.file
     self.home = home
     library = declarations.library(of: function.file)
     self.isLinear = isLinear
@@ -50,6 +52,17 @@ final class Machine {
   /// The function that exists on this side only and has a name, in a type or alone.
   func followed(_ name: String, in owner: String? = nil) -> (FunctionDeclaration, Body)? {
     reading.inlined["\(owner ?? self.owner).\(name)"] ?? reading.inlined[name]
+  }
+
+  /// The method that a call on another object calls, if its name says enough.
+  func inlined(
+    _ name: String, of type: String?, _ arguments: [Expr.Argument]
+  ) -> (FunctionDeclaration, Body)? {
+    guard let known = inlined(name, in: type), !known.0.owner.isEmpty, known.0.owner != owner,
+      type == nil || type == known.0.owner, !known.0.isPrivate || known.0.file === file,
+      declarations.fits(known.0, arguments.map { $0.label ?? "_" })
+    else { return nil }
+    return known
   }
 
   /// Whether a text is that of a new object, or a part of one, whose type only this side has.
@@ -219,12 +232,18 @@ final class Machine {
 
   /// The error that a path has caught, if `error` names its case.
   private func caught(_ error: Value, _ state: State) -> Value {
-    guard let name = CaseName.ofError(error.text[...]), name.endIndex == error.text.endIndex,
-      let known = state.decisions.first(where: {
-        $0.value && $0.key.hasPrefix("error of ") && $0.key.hasSuffix(" ~ .\(name)")
-      })
-    else { return error }
-    return .plain(String(known.key.dropLast(name.count + 4)))
+    guard let name = CaseName.ofError(error.text[...]) else { return error }
+    let value = error.text[name.endIndex...].dropFirst().dropLast()
+    for (question, holds) in state.decisions
+    where holds && question.hasPrefix("error of ") && question.hasSuffix(" ~ .\(name)") {
+      let known = String(question.dropLast(name.count + 4))
+      if value.isEmpty || state.decisions["\(known)[.\(name)] == \(value)"] == true
+        || value == "\(known)[.\(name)]"
+      {
+        return .plain(known)
+      }
+    }
+    return error
   }
 
   // MARK: Bindings
@@ -341,15 +360,17 @@ final class Machine {
   }
 
   func callbacks(_ values: [Value], _ state: State, of callee: String = "") -> [Callback] {
-    values.compactMap { value in
+    values.flatMap { value -> [Callback] in
       switch value {
       case .closure(let body):
-        Callback(
-          body: body, state: state, home: body.isMainActor ? .main : .callback,
-          errors: declarations.errors(ofCallbackOf: callee))
-      case .resolverMethod:
-        Callback(body: nil, state: nil, home: .callback, errors: [])
-      default: nil
+        [
+          Callback(
+            body: body, state: state, home: body.isMainActor ? .main : .callback,
+            errors: declarations.errors(ofCallbackOf: callee))
+        ]
+      case .resolverMethod: [Callback(body: nil, state: nil, home: .callback, errors: [])]
+      case .list(let list): callbacks(list.elements, state, of: callee)
+      default: []
       }
     }
   }

@@ -134,9 +134,11 @@ extension Machine {
     return try invoke(body, [], state).map { state, value, flow in
       var state = state
       (state.list, state.executor, state.priority) = outer
-      var outcome = Outcome.fulfilled(value ?? .nothing)
-      if case .thrown(let error)? = flow { outcome = .rejected(error) }
-      return state.withPromise(outcome, list: list)
+      if case .thrown(let error)? = flow { return state.withPromise(.rejected(error), list: list) }
+      // The promise takes the result of one that the closure returns.
+      return body.writtenResult.map { guessType($0).isThenable } ?? false
+        ? state.withPromise(source: value, list: list)
+        : state.withPromise(.fulfilled(value ?? .nothing), list: list)
     }
   }
 
@@ -351,7 +353,10 @@ extension Machine {
       let outer = state.list
       state.list = state.startList(.chain)
       let list = state.list
-      return try settleAll(values[...], state, [], ignoresErrors: ignoresErrors).map {
+      return try settleAll(
+        values[...], state, [], ignoresErrors: ignoresErrors,
+        canFail: arguments.first?.label != "guarantees"
+      ).map {
         state, results, flow in
         var state = state
         state.list = outer

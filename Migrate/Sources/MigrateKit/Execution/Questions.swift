@@ -332,7 +332,7 @@ extension Expr {
 
 extension Value {
   /// The value and the type of `value as? Type`.
-  fileprivate var cast: (text: String, type: String)? {
+  var cast: (text: String, type: String)? {
     guard case .plain(let text) = self,
       let mark = text.range(of: " as? ", options: .backwards)
     else { return nil }

@@ -7,6 +7,10 @@ final class Unit {
   let paths: [Path]
   /// Whether there were too many paths, so that all alternatives were followed in one.
   let isLinear: Bool
+  /// Whether a path waits for a promise that a callback settles.
+  var waitsForCallbacks: Bool {
+    paths.contains { $0.decisions.keys.contains { $0.hasPrefix("fails: callback ") } }
+  }
 
   init(_ function: FunctionDeclaration, _ body: Body, _ paths: [Path], isLinear: Bool) {
     self.function = function
@@ -80,7 +84,8 @@ final class Program {
       let state = State(executor: start)
       let paths = try machine.paths(
         of: body, arguments: arguments(of: function), state,
-        isPromise: function.type.isThenable, isVoid: function.returnsNothing)
+        isPromise: function.type.isThenable || function.returns.hasPrefix("Task<"),
+        isVoid: function.returnsNothing)
       return Unit(function, body, paths, isLinear: isLinear)
     } catch {
       return unit(function, reading, isLinear: true)

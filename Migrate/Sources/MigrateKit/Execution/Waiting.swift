@@ -44,12 +44,14 @@ extension Machine {
       }
       // `await (first, second)`
       if case .tuple(let values)? = value {
-        return try settleAll(values[...], state, []).map { state, values, flow in
+        return try settleAll(values[...], state, [], canFail: state.isInTry).map {
+          state, values, flow in
           (state, values.map { .tuple($0) }, flow)
         }
       }
       if case .list(var list)? = value {
-        return try settleAll(list.elements[...], state, []).map { state, values, flow in
+        return try settleAll(list.elements[...], state, [], canFail: state.isInTry).map {
+          state, values, flow in
           list.elements = values ?? []
           return (state, flow == nil ? .list(list) : nil, flow)
         }
@@ -173,10 +175,12 @@ extension Machine {
 
   /// Waits for several values; with `ignoresErrors`, their results are `.success` and `.failure`.
   func settleAll(
-    _ values: ArraySlice<Value>, _ state: State, _ done: [Value], ignoresErrors: Bool = false
+    _ values: ArraySlice<Value>, _ state: State, _ done: [Value], ignoresErrors: Bool = false,
+    canFail: Bool = true
   ) throws -> [(State, [Value]?, Flow?)] {
     guard let first = values.first else { return [(state, done, nil)] }
-    return try settle(first, state).flatMap { state, outcome -> [(State, [Value]?, Flow?)] in
+    return try settle(first, state, canFail: canFail).flatMap {
+      state, outcome -> [(State, [Value]?, Flow?)] in
       let result: Value
       switch outcome {
       case .rejected(let error) where !ignoresErrors: return [(state, nil, .thrown(error))]
@@ -187,7 +191,7 @@ extension Machine {
         result = ignoresErrors ? .plain(".success(\(value.text))") : value
       }
       return try settleAll(
-        values.dropFirst(), state, done + [result], ignoresErrors: ignoresErrors)
+        values.dropFirst(), state, done + [result], ignoresErrors: ignoresErrors, canFail: canFail)
     }
   }
 
@@ -270,6 +274,10 @@ extension Machine {
       } else {
         break
       }
+    }
+    if case .attempt(.optional, let tried) = inner.kind {
+      // The child waits for the call, whose error is its own.
+      inner = Expr(.attempt(.optional, Expr(.await(tried), tried.place)), inner.place)
     }
     var state = state
     let outer = (state.list, state.executor)

@@ -131,8 +131,15 @@ final class Lowering {
       let source = expression(node.sequence)
       scope.push()
       defer { scope.pop() }
-      let pattern = pattern(node.pattern)
+      var pattern = pattern(node.pattern)
       var body = steps(node.body.statements)
+      if node.caseKeyword != nil, unwrapped(node.pattern) == nil, case .ignored = pattern {
+        pattern = .name("element of the loop")
+        let element = Expr(.name("element of the loop"), place(node.pattern))
+        let condition = Condition.match(
+          canonicalPattern(node.pattern), boundNames(Syntax(node.pattern)), element)
+        body = [.branch([condition], then: body, otherwise: [])]
+      }
       if let filter = node.whereClause?.condition {
         body = [.branch([.test(expression(filter))], then: body, otherwise: [])]
       }

@@ -98,6 +98,11 @@ extension Lowering {
       result = standard + result.dropFirst(name.count)
     }
     if let paren = result.firstIndex(of: "("), result.hasPrefix(".") {
+      let inner = text.drop { $0 != "(" }.dropFirst().dropLast()
+        .split(whereSeparator: \.isWhitespace)
+      if inner.count == 4, inner[0] == "let", inner[2] == "as" {
+        return result[..<paren] + "(is \(inner[3]))"
+      }
       if text.contains("let ") || text.contains("_") || text.contains("var ") {
         result = String(result[..<paren])
       }

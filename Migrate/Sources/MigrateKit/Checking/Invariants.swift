@@ -1,0 +1,261 @@
+/// What holds on all paths of a version: where an effect happens, what happens whenever a call fails,
+/// which of two effects comes first, and what is repeated together.
+///
+/// Two versions that ask other questions have no paths in common, but what holds on all paths of each
+/// can be compared: if the opposite of what held holds now, that is a difference on any path.
+struct Invariants {
+  private(set) var divergences: [Divergence] = []
+  private let old: Side
+  private let new: Side
+
+  init(_ old: Version, _ new: Version) {
+    let traces = (Trace.all(old), Trace.all(new))
+    let numbers = Self.numbers(traces.0, traces.1)
+    self.old = Side(traces.0, numbers)
+    self.new = Side(traces.1, numbers)
+    compareExecutors()
+    compareAnswers()
+    comparePairs()
+  }
+
+  /// Numbers for the effects that both versions have: by their texts, and by their names and text
+  /// literals for those whose text only one version has.
+  private static func numbers(_ old: [Trace], _ new: [Trace]) -> [String: Int] {
+    func names(_ traces: [Trace]) -> [String: String] {
+      traces.reduce(into: [:]) { names, trace in
+        for event in trace.path.events where names[event.key] == nil {
+          names[event.key] = event.name + " " + event.key.literals.joined(separator: " ")
+        }
+      }
+    }
+    let (first, second) = (names(old), names(new))
+    var result: [String: Int] = [:]
+    for key in first.keys.sorted() where second[key] != nil { result[key] = result.count }
+    var groups: [String: Int] = [:]
+    let others = Set(second.filter { result[$0.key] == nil }.values)
+    for (key, name) in first where result[key] == nil && others.contains(name) {
+      let number = groups[name] ?? first.count + groups.count
+      groups[name] = number
+      result[key] = number
+    }
+    for (key, name) in second where result[key] == nil { result[key] = groups[name] }
+    return result
+  }
+
+  private mutating func add(
+    _ rule: Rule, _ detail: String, _ before: Event?, _ after: Event?, _ condition: String = ""
+  ) {
+    let difference = Difference(
+      rule: rule, detail: detail, oldOffset: before?.place.offset ?? -1,
+      newOffset: rule == .effectLost ? -1 : after?.place.offset ?? -1)
+    let occurrence = Occurrence(
+      old: before?.place, new: after?.place, event: after ?? before, time: 0)
+    var divergence = Divergence(difference, occurrence)
+    divergence.condition = condition
+    divergences.append(divergence)
+  }
+
+  /// The effects of both versions, in an order that is always the same.
+  private var shared: [(number: Int, old: Event, new: Event)] {
+    old.samples.keys.sorted().compactMap { number in
+      guard let one = old.samples[number], let two = new.samples[number], one.isStrong,
+        two.isStrong,
+        one.baseName.first?.isUppercase != true
+      else { return nil }
+      return (number, one, two)
+    }
+  }
+
+  private mutating func compareExecutors() {
+    for (number, before, after) in shared where Comparison.isBound(after) && !before.isAwaited {
+      guard let one = old.executors[number], let two = new.executors[number], one.count == 1,
+        two.count == 1, let place = one.first, let other = two.first,
+        Comparison.differ(place, other)
+      else { continue }
+      add(
+        .executorChanged, "ran on \(place) and now runs on \(other)|\(after.summary)", before, after
+      )
+    }
+  }
+
+  /// Compares what always happens, or never does, when a question has an answer.
+  private mutating func compareAnswers() {
+    let names = old.contexts.keys.filter { new.contexts[$0] != nil }.sorted()
+    for (answer, before) in old.answers.sorted(by: { $0.key < $1.key }) {
+      // What is asked in a closure, and what happens there, isn't compared with what happens around it.
+      guard let after = new.answers[answer], before.contexts.count == 1, after.contexts.count == 1,
+        !answer.question.hasSuffix(".isCancelled")
+      else { continue }
+      let call = Int(answer.question.dropFirst(7))
+      let (one, two) = (call.flatMap { old.samples[$0] }, call.flatMap { new.samples[$0] })
+      let condition = described(one.map { "fails: " + $0.key } ?? answer.question, answer.holds)
+      for name in names
+      where old.contexts[name] == before.contexts && new.contexts[name] == after.contexts {
+        if before.names[name]?.count == before.count, after.names[name] == nil,
+          let event = before.names[name]?.event, event.isStrong
+        {
+          add(.effectLost, event.key, event, nil, condition)
+        } else if before.names[name] == nil, after.names[name]?.count == after.count,
+          let event = after.names[name]?.event, event.isStrong
+        {
+          add(.effectAdded, event.key, nil, event, condition)
+        }
+      }
+      guard answer.holds, let one, let two, before.contexts == [[]], after.contexts == [[]] else {
+        continue
+      }
+      if before.errors == before.count, after.errors == 0 {
+        add(.errorSwallowed, "error of \(one.key)", one, two, condition)
+      } else if before.errors == 0, after.errors == after.count {
+        add(.errorAdded, "error of \(two.key)", one, two, condition)
+      }
+    }
+  }
+
+  private mutating func comparePairs() {
+    let samples = Dictionary(uniqueKeysWithValues: shared.map { ($0.number, ($0.old, $0.new)) })
+    for (pair, before) in old.pairs.sorted(by: { $0.key < $1.key }) {
+      guard let after = new.pairs[pair], let one = samples[pair.first],
+        let two = samples[pair.second]
+      else { continue }
+      if before.order.count == 1, after.order.count == 1, let order = after.order.first,
+        order != .none, !before.order.contains(order), !before.order.contains(.none),
+        one.0.kind == .call || two.0.kind == .call, !one.0.isLog, !two.0.isLog
+      {
+        add(.orderChanged, "\(one.0.summary)` and `\(two.0.summary)", one.0, one.1)
+      }
+      guard before.depths.count == 1, after.depths.count == 1, let was = before.depths.first,
+        let now = after.depths.first
+      else { continue }
+      // What was repeated with something that is still repeated.
+      if was.both > 0, was.difference == 0, now.difference != 0, now.both == 0 {
+        let (first, second) = now.difference < 0 ? one : two
+        add(.effectLost, "\(first.key)` each time", first, second)
+      } else if was.both == 0, was.difference != 0, now.both > 0, now.difference == 0 {
+        let (first, second) = was.difference < 0 ? one : two
+        add(.effectRepeated, second.key, first, second)
+      }
+    }
+  }
+}
+
+/// A path through a function, or through a closure that it passes on.
+struct Trace {
+  let path: Path
+  /// The functions that get the closures around the path, with the loops around these.
+  let context: [String]
+
+  static func all(_ version: Version) -> [Trace] {
+    var result: [Trace] = []
+    var seen: Set<Int> = []
+    func add(_ paths: [Path], _ context: [String]) {
+      for path in paths { result.append(Trace(path: path, context: context)) }
+      guard context.count < 3 else { return }
+      for event in paths.flatMap(\.events) {
+        for closure in event.closures {
+          guard let body = closure.body, seen.insert(body.place.offset).inserted,
+            let inner = version.paths(of: closure)
+          else { continue }
+          add(inner, context + event.loops + [event.baseName])
+        }
+      }
+    }
+    add(version.unit.paths, [])
+    return result
+  }
+}
+
+/// What holds on the paths of one version.
+private struct Side {
+  struct Answer: Hashable, Comparable {
+    let question: String
+    let holds: Bool
+
+    static func < (first: Self, second: Self) -> Bool {
+      (first.question, first.holds ? 1 : 0) < (second.question, second.holds ? 1 : 0)
+    }
+  }
+
+  /// The paths with an answer.
+  struct Answered {
+    var count = 0
+    var errors = 0
+    var contexts: Set<[String]> = []
+    /// On how many of these paths effects with a name happen, and one of them.
+    var names: [String: (count: Int, event: Event)] = [:]
+  }
+
+  struct Pair: Hashable, Comparable {
+    let first: Int
+    let second: Int
+
+    static func < (one: Self, two: Self) -> Bool {
+      (one.first, one.second) < (two.first, two.second)
+    }
+  }
+
+  enum Order { case ascending, descending, none }
+
+  /// In how many loops and closures both effects of a pair are, and the first one more than the second.
+  struct Depth: Hashable {
+    let both: Int
+    let difference: Int
+  }
+
+  private(set) var samples: [Int: Event] = [:]
+  private(set) var executors: [Int: Set<Executor>] = [:]
+  private(set) var contexts: [String: Set<[String]>] = [:]
+  private(set) var answers: [Answer: Answered] = [:]
+  private(set) var pairs: [Pair: (order: Set<Order>, depths: Set<Depth>)] = [:]
+
+  init(_ traces: [Trace], _ numbers: [String: Int]) {
+    for trace in traces where trace.path.ending != .crash {
+      let path = trace.path
+      let known = path.events.compactMap { event in numbers[event.key].map { ($0, event) } }
+      for (number, event) in known {
+        if samples[number] == nil { samples[number] = event }
+        executors[number, default: []].insert(event.executor)
+      }
+      let strong = known.filter(\.1.isStrong)
+      if strong.count <= 40 { addPairs(strong, trace) }
+      let present = Dictionary(
+        path.events.filter { $0.baseName.first?.isUppercase != true }.map { ($0.name, $0) },
+        uniquingKeysWith: { first, _ in first })
+      for name in present.keys { contexts[name, default: []].insert(trace.context) }
+      for (question, holds) in path.decisions {
+        var name = question
+        if question.hasPrefix("fails: "), let number = numbers[String(question.dropFirst(7))] {
+          name = "fails: \(number)"
+        }
+        var answered = answers[Answer(question: name, holds: holds)] ?? Answered()
+        answered.count += 1
+        if case .error = path.ending { answered.errors += 1 }
+        answered.contexts.insert(trace.context)
+        for (name, event) in present { answered.names[name, default: (0, event)].count += 1 }
+        answers[Answer(question: name, holds: holds)] = answered
+      }
+    }
+  }
+
+  private mutating func addPairs(_ events: [(Int, Event)], _ trace: Trace) {
+    for (index, (one, earlier)) in events.enumerated() {
+      for (two, later) in events.dropFirst(index + 1) where one != two {
+        let pair = one < two ? Pair(first: one, second: two) : Pair(first: two, second: one)
+        let hasOrder = earlier.list == later.list && !trace.path.isInProgress(earlier, at: later)
+        let order: Order = hasOrder ? (one < two ? .ascending : .descending) : .none
+        let depth = trace.context.count
+        let depths = (earlier.loops.count + depth, later.loops.count + depth)
+        let difference = one < two ? depths.0 - depths.1 : depths.1 - depths.0
+        var known = pairs[pair] ?? ([], [])
+        known.order.insert(order)
+        known.depths.insert(Depth(both: min(depths.0, depths.1), difference: difference.signum()))
+        pairs[pair] = known
+      }
+    }
+  }
+}
+
+extension Event {
+  /// The kind and the name, without a receiver and arguments.
+  fileprivate var name: String { "\(kind) \(baseName)" }
+}
