@@ -39,7 +39,7 @@ struct Writer {
 
   mutating func link() -> String {
     let value = name()
-    switch random.next(9) {
+    switch random.next(13) {
     case 0: return ".then { \(value) in self.world.start(\(id()), \(value)) }"
     case 1:
       return """
@@ -74,6 +74,26 @@ struct Writer {
               return \(value)
             }
         """
+    case 8:
+      return """
+        .map { \(value) -> Int in
+              switch \(value) % 3 {
+              case 0: return \(value) + 1
+              case 1: self.world.log("one \(id())")
+              default: throw Failure.wrong
+              }
+              return \(value)
+            }
+        """
+    case 9:
+      return """
+        .then { \(value) -> Promise<Int> in
+              guard \(value) % 3 != 0 else { return Promise(error: Failure.broken(\(id()))) }
+              return .value(\(value))
+            }
+        """
+    case 10: return ".then { \(value) in nested(\(value)) }"
+    case 11: return ".map { \(value) -> Int in count += \(value); return count }"
     default: return ".map { [$0, $0 + 1] }.mapValues { $0 * 2 }.map { $0.reduce(0, +) }"
     }
   }
@@ -81,12 +101,23 @@ struct Writer {
   mutating func ending(returns: Bool) -> [String] {
     var result: [String] = []
     if returns {
-      switch random.next(4) {
+      switch random.next(6) {
       case 0: result.append(".ensure { self.world.log(\"ensure \(id())\") }")
       case 1:
         result.append(
           ".recover { error -> Promise<Int> in self.world.start(\(id()), 0) }")
       case 2: result.append(".recover(policy: .allErrors) { _ in self.world.start(\(id()), 0) }")
+      case 3:
+        let failure = "Promise(error: Failure.broken(\(id())))"
+        result.append(".recover { error -> Promise<Int> in \(failure) }")
+      case 4:
+        result.append(
+          """
+          .recover { error -> Promise<Int> in
+                guard case Failure.wrong = error else { throw error }
+                return self.world.start(\(id()), 0)
+              }
+          """)
       default: break
       }
     } else {
@@ -117,6 +148,9 @@ struct Writer {
     lines.append(
       "  func chain\(number)(_ input: Int) \(returns ? "-> Promise<Int> " : ""){")
     lines.append("    world.log(\"head \(number)\")")
+    lines.append("    var count = 0\n    count += 1")
+    let nested = "world.start(\(id()) + count, value)"
+    lines.append("    func nested(_ value: Int) -> Promise<Int> { \(nested) }")
     lines.append("    \(returns ? "return " : "")\(source("input"))")
     let isOnQueue = random.next(2) == 0
     let operators = (0..<(1 + random.next(5))).map { _ in link() } + ending(returns: returns)

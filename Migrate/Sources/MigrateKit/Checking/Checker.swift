@@ -48,7 +48,7 @@ public final class Checker {
         for match in matches where match.statements != nil {
           compare(
             function, match, adding(functions, of: old, to: oldOnly, besides: function),
-            adding(matches, of: new, to: newOnly, besides: match))
+            adding(candidates, of: new, to: newOnly, besides: match))
         }
       }
     }
@@ -131,7 +131,7 @@ public final class Checker {
   ) {
     guard let statements = before.statements, let others = after.statements else { return }
     // Files that both versions share have one tree.
-    if statements.id == others.id || statements.trimmedDescription == others.trimmedDescription,
+    if statements.id == others.id || statements.hasSameCode(as: others),
       before.isAsync == after.isAsync,
       startExecutor(of: before, old.declarations) == startExecutor(of: after, new.declarations)
     {
@@ -273,6 +273,18 @@ public final class Checker {
       findings.add(
         .neverResumed, "", function,
         "On a path through this callback, the continuation isn't resumed.", old: nil, new: place)
+    }
+  }
+}
+
+extension SyntaxProtocol {
+  /// Whether this differs from other code in comments and spaces at most.
+  fileprivate func hasSameCode(as other: some SyntaxProtocol) -> Bool {
+    let tokens = (tokens(viewMode: .sourceAccurate), other.tokens(viewMode: .sourceAccurate))
+    return tokens.0.elementsEqual(tokens.1) { first, second in
+      first.tokenKind == second.tokenKind
+        && first.leadingTrivia.contains(where: \.isNewline)
+          == second.leadingTrivia.contains(where: \.isNewline)
     }
   }
 }

@@ -127,14 +127,16 @@ extension ChainConverter {
         code.value = renaming.value
         return
       }
-      try appendPromise(result, link, renaming, fragment, rest, to: &code)
+      try appendPromise(
+        result, link, renaming, fragment, rest,
+        isLast: isOuter && rest.isEmpty && chain.usage == .returned, to: &code)
     }
   }
 
   /// Awaits the promise that a handler returns.
   private func appendPromise(
     _ result: ExprSyntax, _ link: Link, _ renaming: Renaming, _ fragment: Fragment,
-    _ rest: ArraySlice<Link>, to code: inout Code
+    _ rest: ArraySlice<Link>, isLast: Bool, to code: inout Code
   ) throws(ConversionFailure) {
     if library == .google {
       switch try kind(of: result, fragment, link) {
@@ -169,12 +171,46 @@ extension ChainConverter {
         // The nested chain stays a promise, which is awaited.
       }
     }
-    var promise = Self.receiver(text(result, renaming.names))
-    if needsType(result), !(rest.isEmpty && chain.usage == .returned) {
-      guard let type = fragment.result else { throw ConversionFailure(.type) }
-      promise = "(\(text(result, renaming.names)) as \(type))"
+    if isLast, let error = Self.rejected(result) {
+      code.body += lines(error, renaming.names).enumerated().map { $0 == 0 ? "throw \($1)" : $1 }
+      code.fulfillsEverywhere = true
+      return
     }
-    code.value = "try await \(promise).\(bridge)"
+    code.value = try awaited(result, renaming.names, fragment, isLast: isLast)
+  }
+
+  /// The expression that awaits the promise that a handler returns.
+  ///
+  /// A promise that gets its type from its place keeps it.
+  func awaited(
+    _ result: ExprSyntax, _ names: [String: String], _ fragment: Fragment, isLast: Bool
+  ) throws(ConversionFailure) -> String {
+    let written = text(result, names)
+    var promise = Self.receiver(written)
+    let isInitializer = Self.isInitializer(result)
+    if isInitializer || needsType(result) {
+      guard let type = fragment.result ?? (isLast ? chain.function.returns : nil) else {
+        throw ConversionFailure(.type)
+      }
+      promise =
+        isInitializer && type.hasPrefix("Promise<")
+        ? type + written.dropFirst("Promise".count) : "(\(written) as \(type))"
+    }
+    return "try await \(promise).\(bridge)"
+  }
+
+  /// Whether an expression creates a promise without saying its type.
+  static func isInitializer(_ node: ExprSyntax) -> Bool {
+    node.as(FunctionCallExprSyntax.self)?.calledExpression.trimmedDescription == "Promise"
+  }
+
+  /// The error of a promise that is written as rejected: `Promise(error: error)`.
+  static func rejected(_ node: ExprSyntax) -> ExprSyntax? {
+    guard let call = node.as(FunctionCallExprSyntax.self), call.arguments.count == 1,
+      let only = call.arguments.first, only.label?.text == "error",
+      call.calledExpression.trimmedDescription.hasPrefix("Promise")
+    else { return nil }
+    return only.expression
   }
 
   /// What a handler returns; the last one is either a value or nothing.

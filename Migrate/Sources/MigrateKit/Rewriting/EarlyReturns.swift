@@ -37,16 +37,21 @@ extension ChainConverter {
     case .then: kind = .promise
     default: break
     }
+    // Each of them writes a statement.
     let renamer = Renamer(renaming.names) { expression in
-      guard let expression, kind != .nothing else {
-        return "\(Self.fulfillment)(\(link.role == .done ? "()" : renaming.value))"
+      var value = link.role == .done ? "()" : renaming.value
+      if let expression, kind != .nothing {
+        if let error = Self.rejected(expression) { return "throw \(error.trimmedDescription)" }
+        let text = unindentedLines(expression.trimmedDescription).joined(separator: "\n")
+        if kind == .value {
+          value = text
+        } else if let plain = Self.fulfilled(expression) {
+          value = plain?.trimmedDescription ?? "()"
+        } else {
+          value = "try await \(Self.receiver(text)).\(self.bridge)"
+        }
       }
-      let text = unindentedLines(expression.trimmedDescription).joined(separator: "\n")
-      if kind == .value { return "\(Self.fulfillment)(\(text))" }
-      if let value = Self.fulfilled(expression) {
-        return "\(Self.fulfillment)(\(value?.trimmedDescription ?? "()"))"
-      }
-      return "\(Self.fulfillment)(try await \(Self.receiver(text)).\(self.bridge))"
+      return "return \(Self.fulfillment)(\(value))"
     }
     return unindentedLines(body.map { renamer.rewrite(Syntax($0)).description }.joined())
   }

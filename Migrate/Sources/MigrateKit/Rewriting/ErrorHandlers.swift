@@ -40,20 +40,23 @@ extension ChainConverter {
     let clause = try catchHead(fragment, link, needsError: false)
     let names = clause.names
     var value: String
-    if let plain = Self.fulfilled(result) {
+    let error = Self.rejected(result)
+    if let error {
+      value = "throw \(text(error, names))"
+    } else if let plain = Self.fulfilled(result) {
       value = plain.map { text($0, names) } ?? "()"
     } else if kind != .promise {
       value = text(result, names)
     } else {
-      value = "try await \(Self.receiver(text(result, names))).\(bridge)"
+      value = try awaited(result, names, fragment, isLast: true)
     }
     code.recovers = true
     code.canFail =
       link.skipsCancellations || fragment.statements.description.contains("throw ")
-      || fragment.hasTry || value.hasPrefix("try ")
+      || fragment.hasTry || value.hasPrefix("try ") || error != nil
     code.handlers =
       [clause.head] + lines(fragment.split.body, names).map { "  " + $0 }
-      + multiline(Self.assignment + value).map { "  " + $0 } + ["}"]
+      + multiline((error == nil ? Self.assignment : "") + value).map { "  " + $0 } + ["}"]
   }
 
   /// The start of a `catch` clause, the new names in its handler, and the name of the error.

@@ -218,11 +218,9 @@ final class Renamer: SyntaxRewriter {
     guard let exit, depth == 0 else { return super.visit(node) }
     // Only the text matters.
     let text = TokenSyntax.identifier(
-      exit(node.expression.map { visit($0) }), trailingTrivia: node.trailingTrivia)
-    return StmtSyntax(
-      ReturnStmtSyntax(
-        returnKeyword: node.returnKeyword.with(\.trailingTrivia, .space),
-        expression: DeclReferenceExprSyntax(baseName: text)))
+      exit(node.expression.map { visit($0) }), leadingTrivia: node.leadingTrivia,
+      trailingTrivia: node.trailingTrivia)
+    return StmtSyntax(ExpressionStmtSyntax(expression: DeclReferenceExprSyntax(baseName: text)))
   }
 
   override func visit(_ node: ClosureExprSyntax) -> ExprSyntax {
@@ -250,6 +248,8 @@ final class Renamer: SyntaxRewriter {
 /// lines at its ends.
 func unindentedLines(_ text: String, outdentedBy limit: Int = .max) -> [String] {
   var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+  // The first line can follow a brace, without indentation.
+  let startsLine = lines.first?.allSatisfy(\.isWhitespace) ?? false
   while let first = lines.first, first.allSatisfy(\.isWhitespace) { lines.removeFirst() }
   while let last = lines.last, last.allSatisfy(\.isWhitespace) { lines.removeLast() }
   // A statement can be followed by a space and a brace.
@@ -258,8 +258,7 @@ func unindentedLines(_ text: String, outdentedBy limit: Int = .max) -> [String] 
   }
   func indentation(_ line: String) -> Int { line.prefix { $0 == " " || $0 == "\t" }.count }
   let filled = lines.filter { !$0.allSatisfy(\.isWhitespace) }
-  // The first line can follow a brace, without indentation.
-  let rest = filled.count > 1 ? Array(filled.dropFirst()) : filled
+  let rest = filled.count > 1 && !startsLine ? Array(filled.dropFirst()) : filled
   let common = min(rest.map(indentation).min() ?? 0, limit)
   return lines.enumerated().map { index, line in
     let own = indentation(line)

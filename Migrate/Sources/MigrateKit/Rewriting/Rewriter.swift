@@ -73,11 +73,18 @@ final class Rewriter {
         throw ConversionFailure(.library)
       }
       switch chain.usage {
-      case .stored: throw ConversionFailure(.stored)
+      case .stored:
+        if isSourceOfTask(chain) { return }
+        throw ConversionFailure(.stored)
       case .argument: throw ConversionFailure(.passed)
       case .blocked: throw ConversionFailure(.blocking)
       case .awaited: return
       case .returned, .discarded: break
+      }
+      // A task must not block its thread.
+      if inner.values.contains(where: { $0.usage == .blocked && $0.syntax.isInside(chain.syntax) })
+      {
+        throw ConversionFailure(.blocking)
       }
       let code = try converter.convert()
       let edit = try edit(chain, code, converter)
@@ -128,6 +135,17 @@ final class Rewriter {
       node = current.parent
     }
     return nil
+  }
+
+  /// Whether an earlier conversion has written the constant with the chain, which a task awaits.
+  private func isSourceOfTask(_ chain: Chain) -> Bool {
+    guard let item = statement(chain), item.trimmedDescription.hasPrefix("let source"),
+      let list = item.parent?.as(CodeBlockItemListSyntax.self)
+    else { return false }
+    // A promise for the result can come between them.
+    return list.drop { $0.id != item.id }.dropFirst().prefix(2).contains {
+      $0.item.as(FunctionCallExprSyntax.self)?.calledExpression.trimmedDescription == "Task"
+    }
   }
 
   private func edit(
@@ -320,5 +338,11 @@ final class Rewriter {
     if item.leadingTrivia.description.contains("TODO(pledge-migrate)") { return nil }
     let text = "// TODO(pledge-migrate): \(decision.rawValue): \(decision.question)\n\(indentation)"
     return FilePlan.Edit(range: offset..<offset, text: text)
+  }
+}
+
+extension SyntaxProtocol {
+  fileprivate func isInside(_ other: some SyntaxProtocol) -> Bool {
+    other.position <= position && endPosition <= other.endPosition && root.id == other.root.id
   }
 }

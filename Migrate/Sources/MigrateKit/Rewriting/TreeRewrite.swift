@@ -39,9 +39,9 @@ public struct TreeRewrite: Sendable {
     while true {
       try self.init(tree, addsTwins: addsTwins, unproved: unproved)
       let findings = Checker(old: tree, new: applied(to: tree)).run()
-        .filter { $0.severity > .note || $0.rule == .undecided }
       let keys = findings.compactMap { finding in
-        finding.old.map { Rewriter.key($0.file.path, finding.function) }
+        // What differs can be in a function that this one calls, in another file.
+        (finding.declaration ?? finding.old).map { Rewriter.key($0.file.path, finding.function) }
       }
       var more = Set(keys).subtracting(unproved)
       if more.isEmpty {
