@@ -213,6 +213,19 @@ extension TraceTests {
 
     // MARK: Accuracy
 
+    @Test func promisesOfTheLibrary_haveNoPlaceInIt() {
+      tracing { trace in
+        let never = Promise<Int>.never
+        let all = Promise.all(1...2, concurrently: 1) { _ in never }
+        let tree = trace.pendingTree()
+        #expect(tree.node(never.id)?.description.contains("earlier") == false)
+        let files = tree.nodes.compactMap(\.location?.file)
+        #expect(!files.contains { file in file.hasPrefix("Pledge/") })
+        all.cancel()
+        never.cancel()
+      }
+    }
+
     @Test func firstOfACircle_saysForWhatItWaits() throws {
       try tracing { trace in
         let (promise, resolver) = Promise<Int>.withResolvers()

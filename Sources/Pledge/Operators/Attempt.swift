@@ -41,7 +41,11 @@ extension Promise {
 
   /// A new promise that stays pending until it is cancelled.
   @inlinable
-  public static var never: Promise { Promise(cell: Root<Value?>()) }
+  public static var never: Promise {
+    let cell = Root<Value?>()
+    cell.noteCreation(nil)
+    return Promise(cell: cell)
+  }
 }
 
 extension Guarantee {

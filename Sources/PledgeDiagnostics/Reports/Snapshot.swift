@@ -34,7 +34,7 @@ struct Snapshot {
     if let origin = record.origin, !SourceLocation.isInLibrary(origin) {
       return SourceLocation(origin)
     }
-    return location(of: record.callStack) ?? record.origin.map { SourceLocation($0) }
+    return location(of: record.callStack)
   }
 
   /// Returns whether the library created it internally: its call stack contains no user code.
