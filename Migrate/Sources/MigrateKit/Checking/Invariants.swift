@@ -33,7 +33,8 @@ struct Invariants {
     for key in first.keys.sorted() where second[key] != nil { result[key] = result.count }
     var groups: [String: Int] = [:]
     let others = Set(second.filter { result[$0.key] == nil }.values)
-    for (key, name) in first where result[key] == nil && others.contains(name) {
+    for key in first.keys.sorted() {
+      guard result[key] == nil, let name = first[key], others.contains(name) else { continue }
       let number = groups[name] ?? first.count + groups.count
       groups[name] = number
       result[key] = number
