@@ -20,9 +20,9 @@ import Dispatch
       }
       let operation = HeldOperation(operation)
       let executor = QueueTaskExecutor(queue)
-      let start = TaskStart(executor.jobs, operation)
-      defer { promise.observe(on: queue) { _ in start.now() } }
-      return Task.detached(executorPreference: executor) { await operation.run() }
+      let task = Task.detached(executorPreference: executor) { await operation.run() }
+      TaskStart(executor.jobs, operation).wait(for: promise)
+      return task
     }
 
     /// The same for systems on which tasks can't prefer an executor.
@@ -32,9 +32,9 @@ import Dispatch
     ) -> Task {
       let operation = HeldOperation(operation)
       let actor = QueueIsolation(queue)
-      let start = TaskStart(actor.executor.jobs, operation)
-      defer { promise.observe(on: queue) { _ in start.now() } }
-      return Task.detached { await actor.run(operation) }
+      let task = Task.detached { await actor.run(operation) }
+      TaskStart(actor.executor.jobs, operation).wait(for: promise)
+      return task
     }
   }
 
@@ -70,10 +70,12 @@ import Dispatch
       self.operation = operation
     }
 
-    /// Runs the first part of the task, on its queue.
-    func now() {
-      isDone.store(true, ordering: .relaxed)
-      jobs.start { job in job() }
+    /// Runs the first part of the task in a handler of `promise` on its queue.
+    func wait<Value>(for promise: Promise<Value>) {
+      promise.observe(on: jobs.queue) { [self] _ in
+        isDone.store(true, ordering: .relaxed)
+        jobs.start { job in job() }
+      }
     }
 
     // The handler will never run, so the task ends.
