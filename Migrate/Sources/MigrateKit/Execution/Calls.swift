@@ -108,8 +108,10 @@ extension Machine {
       return [(state, .plain("sleep(\(seconds))"), nil)]
     }
     let base = name.split(separator: ".").last.map(String.init) ?? name
-    if let known = silent(name, base, labels, values, expression, &state) {
-      return [(state, known, nil)]
+    // Optional chaining doesn't call a method of nil.
+    if name.hasPrefix("nil.") { return [(state, .plain("nil"), nil)] }
+    if Self.conversions.contains(name), labels == [nil] {
+      return [(state, .plain(shortened("\(name)(\(values[0].text))")), nil)]
     }
     if name.hasPrefix("each([{…") || library != nil && ["race", "any", "retry"].contains(name) {
       state.isVague = true
@@ -166,31 +168,7 @@ extension Machine {
     return [ends ? (state, nil, .crashed) : (state, .plain(text), nil)]
   }
 
-  /// The value of a call that is no effect, or that is an assignment; nil for other calls.
-  private func silent(
-    _ name: String, _ base: String, _ labels: [String?], _ values: [Value], _ expression: Expr,
-    _ state: inout State
-  ) -> Value? {
-    // Optional chaining doesn't call a method of nil.
-    if name.hasPrefix("nil.") { return .plain("nil") }
-    let receiver = String(name.dropLast(base.count + 1))
-    switch (base, labels) {
-    case (_, [nil]) where Self.conversions.contains(name):
-      return .plain(shortened("\(name)(\(values[0].text))"))
-    case ("removeValue", ["forKey"]), ("updateValue", [nil, "forKey"]):
-      let root = String(receiver.prefix { $0 != "." && $0 != "[" })
-      if state.variables.contains(root) || state.environment[root] != nil { return nil }
-      let element = "\(receiver)[\(values[values.count - 1].text)]"
-      let value = values.count == 1 ? "nil" : values[0].text
-      record(
-        .set, key: "\(element) = \(value)", subject: element, values: value, at: expression.place,
-        isEffect: true, in: &state)
-      state.assigned[element, default: 0] += 1
-      return .plain(element)
-    default: return nil
-    }
-  }
-
+  /// Types whose initializers convert numbers, which is no effect.
   private static let conversions: Set<String> = [
     "Int", "Int32", "Int64", "UInt", "UInt8", "UInt32", "UInt64", "Double", "Float", "CGFloat",
     "TimeInterval",

@@ -269,6 +269,10 @@ extension Machine {
         guard let value, flow == nil else { return [(state, nil, flow)] }
         return try changed(store(value, base, "+=", isPromise: false, state))
       }
+    case ("removeValue", "forKey", 1):
+      return try replaceElement(of: base, arguments[0].value, with: nil, state)
+    case ("updateValue", nil, 2) where arguments[1].label == "forKey":
+      return try replaceElement(of: base, arguments[1].value, with: arguments[0].value, state)
     case ("sort", _, ...1):
       let sorted = Expr(.call(Expr(.member(base, "sorted"), base.place), arguments), base.place)
       return try evaluate(sorted, state).flatMap { state, value, flow -> Values in
@@ -276,6 +280,24 @@ extension Machine {
         return try changed(store(value, base, "=", isPromise: false, state))
       }
     default: return nil
+    }
+  }
+
+  /// Assigns `base[key]`, and returns what was there.
+  private func replaceElement(
+    of base: Expr, _ key: Expr, with new: Expr?, _ state: State
+  ) throws -> Values {
+    let element = Expr(
+      .compound([.expression(base), .text("["), .expression(key), .text("]")]), base.place)
+    let new = new ?? Expr(.name("nil"), base.place)
+    return try evaluate(element, state).flatMap { state, old, flow -> Values in
+      if flow != nil { return [(state, nil, flow)] }
+      return try evaluate(new, state).flatMap { state, value, flow -> Values in
+        guard let value, flow == nil else { return [(state, nil, flow)] }
+        return try store(value, element, "=", isPromise: false, state).map { state, flow in
+          if case .normal = flow { (state, old, nil) } else { (state, nil, flow) }
+        }
+      }
     }
   }
 
