@@ -8,7 +8,7 @@ public final class Checker {
   /// The types that exist in one version only.
   private let oldTypes: Set<String>
   private let newTypes: Set<String>
-  /// The names that functions of the old version have in the new one.
+  /// The names that functions and types of the old version have in the new one.
   private var newNames: [String: String] = [:]
   private var findings = FindingCollector()
   /// The closures that are being compared, or have been.
@@ -27,6 +27,7 @@ public final class Checker {
   public func run() -> [Finding] {
     let oldGroups = Dictionary(grouping: old.declarations.functions, by: \.identity)
     var newGroups = Dictionary(grouping: new.declarations.functions, by: \.identity)
+    matchRenamedTypes()
     matchChangedParameters(oldGroups, &newGroups)
     for (identity, functions) in oldGroups {
       guard let name = functions.first?.name, let other = newGroups[identity]?.first?.name,
@@ -55,6 +56,16 @@ public final class Checker {
     return findings.all.sorted {
       ($0.new?.file.path ?? $0.old?.file.path ?? "", $0.new?.offset ?? $0.old?.offset ?? 0)
         < ($1.new?.file.path ?? $1.old?.file.path ?? "", $1.new?.offset ?? $1.old?.offset ?? 0)
+    }
+  }
+
+  /// Finds the enumerations of which only the name has changed.
+  private func matchRenamedTypes() {
+    for name in oldTypes {
+      guard let cases = old.declarations.types[name]?.cases, !cases.isEmpty else { continue }
+      let matches = newTypes.filter { new.declarations.types[$0]?.cases == cases }
+      guard matches.count == 1, let match = matches.first else { continue }
+      newNames[name.lastName] = match.lastName
     }
   }
 
@@ -275,6 +286,11 @@ public final class Checker {
         "On a path through this callback, the continuation isn't resumed.", old: nil, new: place)
     }
   }
+}
+
+extension String {
+  /// The name of a type without those of the types around it.
+  fileprivate var lastName: String { split(separator: ".").last.map(String.init) ?? self }
 }
 
 extension SyntaxProtocol {

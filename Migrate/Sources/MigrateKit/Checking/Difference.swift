@@ -146,9 +146,12 @@ struct Divergence {
   /// The condition under which it occurs.
   var condition = ""
 
-  /// Whether only a log tells, or an observer.
+  /// Whether only a log tells, or an observer; nothing cancelled the work that a new check ends.
   var isMinor: Bool {
-    difference.isMinor || difference.rule == .effectAdded && occurrence.event?.isLog ?? false
+    guard difference.rule == .effectAdded, let event = occurrence.event else {
+      return difference.isMinor
+    }
+    return difference.isMinor || event.isLog || event.subject == "Task.checkCancellation"
   }
 
   init(_ difference: Difference, _ occurrence: Occurrence) {

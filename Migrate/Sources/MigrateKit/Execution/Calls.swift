@@ -121,6 +121,8 @@ extension Machine {
     if values.contains(where: \.isResolver), base.first?.isUppercase == true {
       state.isVague = true
     }
+    // A class that needs it has it.
+    if name == "super.init", values.isEmpty { return [(state, .nothing, nil)] }
     if name == "Optional.some", values.count == 1 { return [(state, values[0], nil)] }
     // The operator's own error, which a conversion writes.
     if name == "PMKError.compactMap" { return [(state, .plain(name), nil)] }

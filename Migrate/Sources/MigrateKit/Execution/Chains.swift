@@ -209,6 +209,7 @@ extension Machine {
         case .resolver(let id):
           return try resolve(id, "fulfill", [nil], arguments, handler.place, state)
         default:
+          let arguments = spread(arguments, over: function.text)
           let (name, labels) = labelled(function.text, arguments.count)
           if let known = inlined(name) {
             return try enter(known.0, known.1, arguments, handler, state, isEffect: isEffect)
@@ -219,6 +220,14 @@ extension Machine {
         }
       }
     }
+  }
+
+  /// The parts of a tuple that is passed to a function with a parameter for each.
+  private func spread(_ arguments: [Value], over name: String) -> [Value] {
+    guard arguments.count == 1, let known = declarations.byName[name], known.count == 1,
+      known[0].parameters.count > 1
+    else { return arguments }
+    return known[0].parameters.indices.map { member(arguments[0], String($0)) }
   }
 
   /// The name and the labels in a reference to a function, such as `Row.init(number:)`; nil for

@@ -157,14 +157,20 @@ extension Machine {
   /// A property; its name doesn't matter if it stores a resolver or a continuation.
   private func property(_ name: String) -> Value {
     declarations.storesResolver(name, in: owner, isAlone: true)
-      ? .resolver(PromiseState.stored) : .plain(declarations.queues[name] ?? name)
+      ? .resolver(PromiseState.stored)
+      : .plain(declarations.queues[name] ?? typeName(name))
+  }
+
+  /// The name of a type in the other version; other names as they are.
+  private func typeName(_ name: String) -> String {
+    name.first?.isUppercase == true ? reading.newNames[name] ?? name : name
   }
 
   func member(_ base: Value, _ written: String) -> Value {
     // However a program's own extension of errors calls it.
     let name =
       ["isCancellation", "isCancelledError", "isCanceled"].contains(written)
-      ? "isCancelled" : written
+      ? "isCancelled" : typeName(written)
     return switch base {
     case .plain("self") where Declarations.collections.contains(owner): .plain("self.\(name)")
     case .plain("self"), .plain("Self"): property(name)

@@ -13,8 +13,10 @@ extension Machine {
         $0.owner == "DispatchQueue" && ($0.isAsync || $0.type.isThenable)
           && $0.parameters.count == 1
       } ?? false
-    guard ["async", "sync", "asyncAfter"].contains(name) || isAdded,
-      case .closure(let body)? = arguments.last?.value.kind
+    // Core Data's contexts have queues.
+    let isOfContext = ["perform", "performAndWait"].contains(name) && arguments.count == 1
+    guard ["async", "sync", "asyncAfter"].contains(name) || isAdded || isOfContext,
+      case .closure(let body)? = arguments.last?.value.kind, !isOfContext || !body.hasParameters
     else { return nil }
     return try evaluate(base, state).flatMap { state, value, flow -> Values in
       if let flow { return [(state, nil, flow)] }
@@ -22,7 +24,7 @@ extension Machine {
       var state = state
       if executor == .pool { state.events.removeAll { $0.key == value?.text } }
       let isPromise =
-        isAdded
+        isAdded || name == "perform" && state.isInAwait
         || arguments.contains {
           if case .member(nil, "promise") = $0.value.kind { true } else { false }
         }
@@ -38,7 +40,7 @@ extension Machine {
       return try invoke(body, [], state, isEffect: !isPromise).map { state, value, flow in
         var state = state
         (state.list, state.executor, state.priority) = outer
-        if name == "sync" {
+        if ["sync", "performAndWait"].contains(name) {
           state.join(list)
           return (state, value, flow)
         }

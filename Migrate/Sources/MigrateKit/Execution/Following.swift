@@ -42,6 +42,11 @@ extension Machine {
     if let receiver {
       names = ["self": receiver, Self.ownerOfSelf: .plain(function.owner)]
     }
+    // The generic parameters that the arguments choose: `T` for `Row.self` as a `T.Type`.
+    for (parameter, value) in zip(function.parameters, values)
+    where parameter.type.hasSuffix(".Type") && value.text.hasSuffix(".self") {
+      names[String(parameter.type.dropLast(5))] = .plain(String(value.text.dropLast(5)))
+    }
     state.homes[ObjectIdentifier(body)] = state.addScope(names)
     return try invoke(body, values, state, isEffect: isEffect).map { state, value, flow in
       var state = state

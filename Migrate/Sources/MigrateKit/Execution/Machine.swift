@@ -363,14 +363,17 @@ final class Machine {
     values.flatMap { value -> [Callback] in
       switch value {
       case .closure(let body):
-        [
+        // Code of the main actor forms closures that are isolated to it, unless they're `@Sendable`.
+        let inherits = home == .main && !declarations.takesSendableClosure(callee)
+        return [
           Callback(
-            body: body, state: state, home: body.isMainActor ? .main : .callback,
+            body: body, state: state, home: body.isMainActor || inherits ? .main : .callback,
             errors: declarations.errors(ofCallbackOf: callee))
         ]
-      case .resolverMethod: [Callback(body: nil, state: nil, home: .callback, errors: [])]
-      case .list(let list): callbacks(list.elements, state, of: callee)
-      default: []
+      case .resolverMethod:
+        return [Callback(body: nil, state: nil, home: .callback, errors: [])]
+      case .list(let list): return callbacks(list.elements, state, of: callee)
+      default: return []
       }
     }
   }

@@ -33,7 +33,7 @@ struct Reading {
   var ownTypes: Set<String> = []
   /// Whether both sides of each `??` are followed, and not only what it describes.
   var followsFallbacks = false
-  /// The names that functions have in the other version.
+  /// The names that functions and types have in the other version.
   var newNames: [String: String] = [:]
 }
 

@@ -251,6 +251,11 @@ extension Machine {
         return (state, .fulfilled(.plain(value)))
       }
     case .group: return [(state, .fulfilled(.plain("results of the group")))]
+    case .tuple(let parts):
+      // A promise next to what cancels it.
+      let promises = parts.filter { if case .promise = $0 { true } else { false } }
+      if promises.count == 1 { return try settle(promises[0], state, canFail: canFail) }
+      return [(state, .fulfilled(value))]
     default:
       return [(state, .fulfilled(value))]
     }

@@ -7,8 +7,13 @@ extension Lowering {
     let member = node.calledExpression.as(MemberAccessExprSyntax.self).flatMap {
       Self.modules.contains($0.base?.trimmedDescription ?? "") ? nil : $0
     }
-    let receiver = member?.base.map(expression)
-    let name = member?.declName.baseName.text ?? ""
+    let own = node.calledExpression.as(DeclReferenceExprSyntax.self).flatMap {
+      isOwnOperator($0.baseName.text) ? $0 : nil
+    }
+    let receiver =
+      own.map { Expr(.name("self"), self.place($0), .promise) } ?? member?.base.map(expression)
+    let called = member?.declName ?? own
+    let name = called?.baseName.text ?? ""
     let isOperator =
       library.flatMap { Operators.role(name, $0) } != nil
       && (receiver?.type.isThenable ?? false || Operators.isTelling(name))
@@ -34,16 +39,17 @@ extension Lowering {
     {
       return Expr(.call(lowered, all), place, callType(lowered, all))
     }
-    if let member, let lowered = receiver {
-      if let link = chainLink(lowered, name, all, node) {
-        return Expr(.chain(link), self.place(member.declName), resultType(link))
+    if let called, let lowered = receiver {
+      let operatorPlace = self.place(called)
+      if let link = chainLink(lowered, name, all, node, operatorPlace) {
+        return Expr(.chain(link), operatorPlace, resultType(link))
       }
-      let callee = Expr(.member(lowered, name), self.place(member.declName))
+      let callee = Expr(.member(lowered, name), operatorPlace)
       return Expr(.call(callee, all), place, callType(lowered, name, all))
     }
     // `[Type]()` is `[]`, and `[Key: Value]()` is `[:]`.
-    let called = node.calledExpression
-    if called.is(ArrayExprSyntax.self) || called.is(DictionaryExprSyntax.self), all.isEmpty {
+    let type = node.calledExpression
+    if type.is(ArrayExprSyntax.self) || type.is(DictionaryExprSyntax.self), all.isEmpty {
       return Expr(.list([]), place, .other)
     }
     var callee = expression(node.calledExpression)
@@ -55,6 +61,12 @@ extension Lowering {
       callee = Expr(.name(type), callee.place, .other)
     }
     return Expr(.call(callee, all), place, callType(callee, all))
+  }
+
+  /// Whether a name is that of an operator that an extension of promises applies to `self`.
+  private func isOwnOperator(_ name: String) -> Bool {
+    Declarations.thenables.contains(owner) && scope.type(of: name) == nil
+      && library.flatMap { Operators.role(name, $0) } != nil
   }
 
   /// Whether a closure passed to `callee` has to return a promise.
@@ -75,11 +87,10 @@ extension Lowering {
   /// The operator that a call applies to a promise; nil if the call isn't one, or if that isn't
   /// known.
   private func chainLink(
-    _ base: Expr, _ name: String, _ all: [Expr.Argument], _ node: FunctionCallExprSyntax
+    _ base: Expr, _ name: String, _ all: [Expr.Argument], _ node: FunctionCallExprSyntax,
+    _ place: Place
   ) -> Link? {
-    guard let usual = library, let member = node.calledExpression.as(MemberAccessExprSyntax.self)
-    else { return nil }
-    let place = place(member.declName)
+    guard let usual = library else { return nil }
     let module = declarations.index?.module(
       path: file.path, line: place.line, column: place.column)
     // A file can use two libraries.

@@ -22,7 +22,7 @@ final class DeclarationCollector: SyntaxVisitor {
 
   private func enter(
     _ name: String, _ inheritance: InheritanceClauseSyntax?, _ attributes: AttributeListSyntax,
-    isActor: Bool = false
+    isActor: Bool = false, cases: [String] = []
   ) -> SyntaxVisitorContinueKind {
     let full = (owners + [name]).joined(separator: ".")
     let names = attributeNames(attributes)
@@ -30,6 +30,7 @@ final class DeclarationCollector: SyntaxVisitor {
     type.inherited = Set(inheritance?.inheritedTypes.map { $0.type.trimmedDescription } ?? [])
     type.isMainActor = names.contains("MainActor")
     type.isActor = isActor
+    type.cases = Set(cases)
     types.append((full, type))
     owners.append(name)
     return .visitChildren
@@ -44,7 +45,10 @@ final class DeclarationCollector: SyntaxVisitor {
   }
   override func visitPost(_ node: StructDeclSyntax) { owners.removeLast() }
   override func visit(_ node: EnumDeclSyntax) -> SyntaxVisitorContinueKind {
-    enter(node.name.text, node.inheritanceClause, node.attributes)
+    let cases = node.memberBlock.members.compactMap { $0.decl.as(EnumCaseDeclSyntax.self) }
+    return enter(
+      node.name.text, node.inheritanceClause, node.attributes,
+      cases: cases.flatMap { $0.elements.map(\.name.text) })
   }
   override func visitPost(_ node: EnumDeclSyntax) { owners.removeLast() }
   override func visit(_ node: ActorDeclSyntax) -> SyntaxVisitorContinueKind {
@@ -125,7 +129,7 @@ final class DeclarationCollector: SyntaxVisitor {
   }
 
   override func visit(_ node: TypeAliasDeclSyntax) -> SyntaxVisitorContinueKind {
-    aliases.append((node.name.text, guessType(node.initializer.value.trimmedDescription)))
+    aliases.append((node.name.text, guessResult(node.initializer.value.trimmedDescription)))
     return .skipChildren
   }
 

@@ -6,6 +6,8 @@ struct TypeDeclaration {
   var inherited: Set<String> = []
   var isMainActor = false
   var isActor = false
+  /// The names of an enumeration's cases.
+  var cases: Set<String> = []
 }
 
 /// The declarations of a tree, by name.
@@ -61,9 +63,10 @@ final class Declarations {
         types[name, default: TypeDeclaration()].inherited.formUnion(type.inherited)
         if type.isMainActor { types[name]?.isMainActor = true }
         if type.isActor { types[name]?.isActor = true }
+        types[name]?.cases.formUnion(type.cases)
       }
     }
-    for function in functions { function.type = type(named: function.returns) }
+    for function in functions { function.type = guessResult(function.returns, type) }
     properties = properties.mapValues { all in
       all.map { ($0.owner, aliases[Self.plain($0.typeName)] ?? $0.type, $0.typeName) }
     }
@@ -76,7 +79,11 @@ final class Declarations {
     aliases[Self.plain(written)] ?? guessType(written)
   }
 
-  private static func plain(_ written: String) -> String { String(written.prefix { $0 != "<" }) }
+  /// The name in a written type, without the types around it and generic arguments.
+  private static func plain(_ written: String) -> String {
+    let name = written.prefix { $0 != "<" }
+    return name.lastIndex(of: ".").map { String(name[name.index(after: $0)...]) } ?? String(name)
+  }
 
   /// Whether a name that the tree doesn't declare can't be a promise's: the file imports only
   /// modules that have none.
@@ -260,6 +267,21 @@ final class Declarations {
     }
   }
 
+  /// Whether the functions with a name take a `@Sendable` closure, as far as that is known.
+  func takesSendableClosure(_ name: String) -> Bool {
+    guard let all = byName[name] else { return Self.sendableCallbacks.contains(name) }
+    return all.contains { $0.parameters.contains { $0.type.contains("@Sendable") } }
+  }
+
+  /// Functions of Apple's frameworks that call a `@Sendable` closure.
+  private static let sendableCallbacks: Set<String> = [
+    "dataTask", "uploadTask", "downloadTask", "streamTask", "getAllTasks", "addObserver",
+    "scheduledTimer", "requestAuthorization", "getNotificationSettings", "perform",
+    "performBackgroundTask", "addOperation", "concurrentPerform", "notify", "requestAccess",
+    "performChanges", "evaluatePolicy", "loadItem", "loadObject", "loadDataRepresentation",
+    "reverseGeocodeLocation", "geocodeAddressString", "setEventHandler",
+  ]
+
   /// The positions of the optional errors among the parameters of the closure that the functions with
   /// a name take.
   func errors(ofCallbackOf name: String) -> Set<Int> {
@@ -328,18 +350,20 @@ final class Declarations {
   }
 
   private static let mainActorRoots: Set<String> = [
-    "UIViewController", "UIView", "UIResponder", "UIApplicationDelegate", "UIControl",
-    "UITableViewController", "UICollectionViewController", "UINavigationController",
-    "UITabBarController", "UITableViewCell", "UICollectionViewCell", "UIWindow", "UIButton",
     "NSViewController", "NSView", "NSWindowController", "NSResponder", "NSWindow",
-    "NSApplicationDelegate", "View", "App", "Scene", "UIAlertController", "UIApplication",
-    "NSTableCellView", "UISceneDelegate", "UIWindowSceneDelegate", "ViewModifier",
+    "NSApplicationDelegate", "View", "App", "Scene", "NSTableCellView", "ViewModifier",
   ]
+
+  /// Whether a type of UIKit is isolated to the main actor; the others are values.
+  private static func isOfUIKit(_ name: String) -> Bool {
+    name.hasPrefix("UI") && name.dropFirst(2).first?.isUppercase == true
+      && !["UIImage", "UIColor", "UIFont", "UIBezierPath"].contains(name)
+  }
 
   /// Returns whether a type is isolated to the main actor, by attribute or inheritance.
   func isMainActor(type name: String, depth: Int = 0) -> Bool {
     let short = name.split(separator: ".").last.map(String.init) ?? name
-    if Self.mainActorRoots.contains(short) { return true }
+    if Self.mainActorRoots.contains(short) || Self.isOfUIKit(short) { return true }
     guard depth < 8, let type = types[name] ?? types[short] else { return false }
     if type.isMainActor { return true }
     if type.isActor { return false }

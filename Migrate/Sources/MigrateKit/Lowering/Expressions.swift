@@ -85,7 +85,9 @@ extension Lowering {
   /// The tokens of a node, with the expressions inside it lowered.
   private func pieces(_ node: Syntax) -> [Expr.Piece] {
     node.children(viewMode: .sourceAccurate).flatMap { child -> [Expr.Piece] in
-      if let token = child.as(TokenSyntax.self) { return [.text(token.text)] }
+      if let token = child.as(TokenSyntax.self) {
+        return token.isTrailingComma ? [] : [.text(token.text)]
+      }
       if let inner = child.as(ExprSyntax.self), !child.is(BinaryOperatorExprSyntax.self) {
         return [.expression(expression(inner))]
       }
@@ -190,6 +192,13 @@ extension Lowering {
         item.initializer.map { (item.name.text, expression($0.value)) }
       } ?? []
     return body
+  }
+}
+
+extension TokenSyntax {
+  /// Whether this is a comma after the last element of a list.
+  fileprivate var isTrailingComma: Bool {
+    text == "," && ["]", ")"].contains(nextToken(viewMode: .sourceAccurate)?.text)
   }
 }
 

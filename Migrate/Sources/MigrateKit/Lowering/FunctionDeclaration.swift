@@ -32,7 +32,7 @@ final class FunctionDeclaration {
     self.labels = labels
     self.parameters = parameters
     self.returns = returns
-    self.type = guessType(returns)
+    self.type = guessResult(returns)
     self.isAsync = isAsync
     self.throwsErrors = throwsErrors
     self.isPrivate = isPrivate
@@ -62,13 +62,7 @@ final class FunctionDeclaration {
     if let open = text.firstIndex(of: "<"), text.hasSuffix(")>") {
       text = text[text.index(after: open)...].dropLast()
     }
-    guard text.hasPrefix("("), text.hasSuffix(")") else { return [] }
-    var depth = 0
-    let parts = text.dropFirst().dropLast().split { character in
-      if "([<".contains(character) { depth += 1 } else if ")]>".contains(character) { depth -= 1 }
-      return depth == 0 && character == ","
-    }
-    return parts.map { String($0.prefix { $0 != ":" }) }
+    return tupleParts(text).map { String($0.prefix { $0 != ":" }) }
   }()
 
   /// The type of the result, or of that of the promise that the function returns.
@@ -98,6 +92,29 @@ final class FunctionDeclaration {
     return plain.isEmpty || ["Void", "()"].contains(plain)
       || plain.hasSuffix("<Void>") || plain.hasSuffix("<()>")
   }
+}
+
+/// The parts of a written tuple type, without spaces, with their labels; none for other types.
+private func tupleParts(_ text: Substring) -> [Substring] {
+  guard text.hasPrefix("("), text.hasSuffix(")") else { return [] }
+  var depth = 0
+  return text.dropFirst().dropLast().split { character in
+    if "([<".contains(character) { depth += 1 } else if ")]>".contains(character) { depth -= 1 }
+    return depth == 0 && character == ","
+  }
+}
+
+/// Returns what the written type of a function's result says about promises.
+///
+/// A promise next to something else, such as what cancels it, is the result.
+func guessResult(
+  _ written: String, _ guess: (String) -> TypeGuess = guessType
+) -> TypeGuess {
+  let types = tupleParts(written.filter { !$0.isWhitespace }[...]).map { part in
+    guess(String(part.drop { $0 != ":" }.dropFirst()))
+  }
+  let promises = types.filter(\.isThenable)
+  return promises.count == 1 && !types.contains(.resolver) ? promises[0] : guess(written)
 }
 
 /// Returns what a written type says about promises.

@@ -9,6 +9,10 @@ extension Lowering {
       let parts = tuple.elements.map { $0 }
       _ = declare(parts[0].pattern, type: .promise)
       _ = declare(parts[1].pattern, type: .resolver)
+    } else if let tuple = node.as(TuplePatternSyntax.self), type.isThenable {
+      // The first of a promise and what cancels it.
+      for name in boundNames(Syntax(node)) { scope.declare(name, .unknown) }
+      return tuple.elements.first.map { declare($0.pattern, type: type) } ?? .ignored
     } else {
       let part = node.is(TuplePatternSyntax.self) ? TypeGuess.unknown : type
       for name in boundNames(Syntax(node)) { scope.declare(name, part) }
