@@ -299,14 +299,19 @@ public final class Limiter: Sendable {
     // The clock can be user code, so it's read without the lock.
     guard hasRate else { return state.withLock(body) }
     let now = stopwatch().inNanoseconds
-    let (result, rest) = state.withLock { queue in
+    let (result, alarm) = state.withLock { queue in
       queue.advance(to: now)
       let result = body(&queue)
       return (result, queue.setAlarm())
     }
-    if let rest {
+    if let alarm {
       // The timer retains the limiter.
-      _ = Promise<Void>.after(rest, time).mapped(.inPlace { [self] _ in startNext() })
+      _ = Promise<Void>.after(.nanoseconds(alarm - now), time).mapped(
+        .inPlace { [self] _ in
+          // Even if the clock reads a little less, as one that counts milliseconds can.
+          state.withLock { $0.advance(to: alarm) }
+          startNext()
+        })
     }
     return result
   }

@@ -120,16 +120,16 @@ struct LimiterQueue {
     if let alarm, alarm <= now { self.alarm = nil }
   }
 
-  /// Returns the time until the limiter needs a timer for its rate; nil if it doesn't, or has one.
+  /// Returns when the limiter needs a timer for its rate; nil if it doesn't, or has one.
   ///
   /// The timer is for the next start. While nothing waits for one, it's for the moment at which no
   /// start counts anymore, so that there is one timer for many starts.
-  mutating func setAlarm() -> TimeSpan? {
+  mutating func setAlarm() -> Int64? {
     let isAwaited = isRateExhausted && waiting.count > 0
     guard let end = isAwaited ? ends.first : ends.last else { return nil }
     if let alarm, alarm <= end { return nil }
     alarm = end
-    return .nanoseconds(end - now)
+    return end
   }
 
   /// Removes a waiting operation; returns false if it isn't waiting.

@@ -231,6 +231,14 @@ import Testing
       starts.events == [.zero, .zero, .seconds(1), .seconds(1), .seconds(2)])
   }
 
+  @Test(.timeLimit(.minutes(1)))
+  func rate_whenClockEndsItsSleepsEarly_startsTheNextOperation() async throws {
+    let limiter = Limiter(5, rate: .init(1, per: .seconds(3600)), clock: EarlyClock())
+    let values = try await Promise.all((0..<4).map { index in limiter.run { .value(index) } }).value
+    #expect(values == [0, 1, 2, 3])
+    try await limiter.perform {}
+  }
+
   @Test func aRate_countsEachStartForOnePeriod() async throws {
     let clock = TestClock()
     let limiter = Limiter(10, rate: .init(2, per: .seconds(2)), clock: clock)
@@ -341,4 +349,12 @@ import Testing
     }.value
     #expect(count == 1)
   }
+}
+
+/// A clock that reads a little less than the deadline when a sleep has ended, as one that counts
+/// milliseconds can.
+private struct EarlyClock: Clock {
+  let now = ContinuousClock.now
+  let minimumResolution = Duration.zero
+  func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {}
 }
