@@ -9,7 +9,7 @@
 /// fulfill it, or if every promise made from it is cancelled. Handlers that take its value then
 /// never run, and promises made from it are rejected with ``BrokenPromiseError`` or
 /// `CancellationError`; `finally` still runs.
-public struct Guarantee<Value: Sendable>: Sendable {
+@frozen public struct Guarantee<Value: Sendable>: Sendable {
   @usableFromInline let cell: Cell
 
   @inlinable

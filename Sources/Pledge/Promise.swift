@@ -24,7 +24,7 @@
 ///
 /// A promise retains the handlers that wait for it, so you don't need to store a chain to keep it
 /// alive.
-public struct Promise<Value: Sendable>: Sendable {
+@frozen public struct Promise<Value: Sendable>: Sendable {
   @usableFromInline let cell: Cell
 
   @inlinable

@@ -3,7 +3,7 @@
 /// The first settlement wins; later ones are ignored and return `false`. All methods can be called
 /// from any thread. If a resolver is deallocated while its promise is pending, the promise is
 /// rejected with ``BrokenPromiseError``.
-public final class Resolver<Value: Sendable>: Sendable {
+@_fixed_layout public final class Resolver<Value: Sendable>: Sendable {
   @usableFromInline let cell: Cell
   @usableFromInline let origin: SourceLocation
 
@@ -115,7 +115,7 @@ extension Cell {
 }
 
 /// The write side of a ``Guarantee``: fulfills it, once.
-public struct GuaranteeResolver<Value: Sendable>: Sendable {
+@frozen public struct GuaranteeResolver<Value: Sendable>: Sendable {
   @usableFromInline let resolver: Resolver<Value>
 
   @inlinable

@@ -2,7 +2,7 @@
 ///
 /// Unlike a ``Resolver``, it's a structure and needs no allocation of its own. Use it in types that
 /// manage their own lifetime: code that creates one must eventually settle or abandon the promise.
-public struct UnmanagedResolver<Value: Sendable>: Sendable {
+@frozen public struct UnmanagedResolver<Value: Sendable>: Sendable {
   @usableFromInline let cell: Cell
 
   @inlinable

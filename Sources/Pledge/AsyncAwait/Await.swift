@@ -190,10 +190,10 @@ extension Resolver {
 /// An asynchronous closure that is called once, and released in its isolation.
 ///
 /// `@unchecked Sendable`: only `run` or `discard`, one of which is called once, accesses `operation`.
-@usableFromInline
+@_fixed_layout @usableFromInline
 final class AsyncOperation<Value>: @unchecked Sendable {
   /// A struct, because an optional closure of this type needs the runtime of macOS 15.
-  @usableFromInline
+  @frozen @usableFromInline
   struct Operation {
     @usableFromInline let body: @isolated(any) () async throws -> sending Value
 

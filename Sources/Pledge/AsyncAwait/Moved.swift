@@ -2,7 +2,7 @@
 ///
 /// `@unchecked Sendable`: the task that sends it doesn't use it until the other one has ended, and
 /// waits for that.
-@usableFromInline
+@frozen @usableFromInline
 struct Moved<Value>: @unchecked Sendable {
   @usableFromInline var value: Value
 

@@ -115,7 +115,7 @@ class CombinatorState: @unchecked Sendable {
 /// The observer that a combinator attaches to its input at `index`.
 ///
 /// `@unchecked Sendable`: for the same reasons as `Handler`.
-@usableFromInline
+@_fixed_layout @usableFromInline
 final class InputObserver<State: CombinatorState>: Handler, @unchecked Sendable {
   @usableFromInline let state: State
   @usableFromInline let index: Int

@@ -207,9 +207,9 @@ extension Handler {
 ///
 /// The closure always stays inside `Wrapped`: reading a function from a generic type converts it to
 /// the calling convention of its static type, which must be the actual type.
-@usableFromInline
+@frozen @usableFromInline
 struct ErasedClosure {
-  @usableFromInline
+  @frozen @usableFromInline
   struct Wrapped<Closure> {
     @usableFromInline let closure: Closure
     @inlinable init(_ closure: Closure) { self.closure = closure }
@@ -251,7 +251,7 @@ struct ErasedClosure {
 ///
 /// If passed directly, the closure would have a generic function type, which returns its result
 /// indirectly even if it is `Void`, and the compiler would allocate another closure to convert it.
-@usableFromInline
+@frozen @usableFromInline
 struct ResultAction<Value> {
   @usableFromInline let call: @Sendable (Result<Value, any Error>) -> Void
 
@@ -260,7 +260,7 @@ struct ResultAction<Value> {
 }
 
 /// A closure that receives an error and returns nothing: see `ResultAction`.
-@usableFromInline
+@frozen @usableFromInline
 struct ErrorAction {
   @usableFromInline let call: @Sendable (any Error) -> Void
 
@@ -269,7 +269,7 @@ struct ErrorAction {
 }
 
 /// A closure that receives and returns nothing, but can throw: see `ResultAction`.
-@usableFromInline
+@frozen @usableFromInline
 struct CleanUpAction: Sendable {
   @usableFromInline let call: @Sendable () throws -> Void
 

@@ -6,7 +6,7 @@
 /// and doesn't need to look it up.
 ///
 /// `@unchecked Sendable`: for the same reasons as `Cell`.
-@usableFromInline
+@_fixed_layout @usableFromInline
 final class Root<Storage>: Cell, @unchecked Sendable {
   @exclusivity(unchecked) @usableFromInline var value: Storage
 
@@ -32,7 +32,7 @@ final class Root<Storage>: Cell, @unchecked Sendable {
 /// A promise's cell that is settled by a handler; `Storage` is as in `Root`.
 ///
 /// `@unchecked Sendable`: for the same reasons as `Handler`.
-@usableFromInline
+@_fixed_layout @usableFromInline
 final class Derived<Storage>: Handler, @unchecked Sendable {
   @exclusivity(unchecked) @usableFromInline var value: Storage
 

@@ -3,7 +3,7 @@ public enum PromiseDiagnostics {}
 
 extension PromiseDiagnostics {
   /// A line of a source file, such as the one that created a promise.
-  public struct SourceLocation: Sendable, Hashable, CustomStringConvertible {
+  @frozen public struct SourceLocation: Sendable, Hashable, CustomStringConvertible {
     /// The module and the file, in the format of `#fileID`.
     public var fileID: String { file.text }
     /// The line number, which starts at 1.
@@ -41,7 +41,7 @@ extension PromiseDiagnostics {
 /// The text of a `StaticString`, which itself takes three words.
 ///
 /// `@unchecked Sendable`: `bytes` points to a string literal, which is never changed.
-@usableFromInline
+@frozen @usableFromInline
 struct StaticText: @unchecked Sendable, Hashable {
   /// The bytes, which end with a zero.
   @usableFromInline let bytes: UnsafePointer<UInt8>

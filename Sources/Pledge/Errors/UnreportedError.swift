@@ -3,7 +3,7 @@
 /// Throw it from a handler, or pass it to a resolver or to ``Promise/rejected(_:fileID:line:)``.
 /// The promise is rejected with ``error`` itself, which counts as handled. Use it in adapters to
 /// libraries that don't report unhandled errors.
-public struct UnreportedError: Error {
+@frozen public struct UnreportedError: Error {
   /// The error that the promise is rejected with.
   public let error: any Error
   @usableFromInline let isCancellation: Bool

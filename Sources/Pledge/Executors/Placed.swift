@@ -4,7 +4,7 @@
 /// and their `deinit`, can share that isolation.
 ///
 /// `@unchecked Sendable`: immutable; the closures are `@Sendable`.
-@usableFromInline
+@frozen @usableFromInline
 struct Placed<Closure>: @unchecked Sendable {
   /// The closure without its type, so that passing it on needs no conversion.
   @usableFromInline let erased: ErasedClosure

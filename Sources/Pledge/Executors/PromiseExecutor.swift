@@ -71,7 +71,7 @@ public struct PromiseJob: Sendable {
 /// If such a handler settles another promise, the handlers in place of that promise run inside it,
 /// up to 24 levels deep; deeper handlers run after the outermost one has returned. If a timer of
 /// the continuous clock settles the promise, handlers run on a thread of the library, and can block it.
-public struct ImmediateExecutor: PromiseExecutor {
+@frozen public struct ImmediateExecutor: PromiseExecutor {
   @inlinable init() {}
 
   /// Runs the job on the current thread.

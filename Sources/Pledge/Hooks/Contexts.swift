@@ -80,7 +80,7 @@ class CapturedValue: @unchecked Sendable {
 /// A captured value; only the closures of its context know the type.
 ///
 /// `@unchecked Sendable`: immutable.
-@usableFromInline
+@_fixed_layout @usableFromInline
 final class TypedValue<Value: Sendable>: CapturedValue, @unchecked Sendable {
   @usableFromInline let value: Value
 

@@ -31,7 +31,7 @@ extension Thenable {
 /// A key path that is used on the actor that passes it to an operator.
 ///
 /// `@unchecked Sendable`: immutable, and only used on the actor passed to the operator.
-@usableFromInline
+@frozen @usableFromInline
 struct IsolatedKeyPath<Root, Property>: @unchecked Sendable {
   @usableFromInline let keyPath: KeyPath<Root, Property>
   @inlinable init(_ keyPath: KeyPath<Root, Property>) { self.keyPath = keyPath }

@@ -52,7 +52,7 @@ extension Thenable {
 /// An iterator that is used by one turn on an executor after another.
 ///
 /// `@unchecked Sendable`: a turn starts only when the previous one has ended.
-@usableFromInline
+@_fixed_layout @usableFromInline
 final class SerialIterator<Iterator: IteratorProtocol>: @unchecked Sendable {
   @usableFromInline var iterator: Iterator
   @inlinable init(_ iterator: Iterator) { self.iterator = iterator }

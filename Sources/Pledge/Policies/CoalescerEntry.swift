@@ -222,7 +222,7 @@ class CoalescerEntry: TableEntry, @unchecked Sendable {
 /// `@unchecked Sendable`: `key` is accessed only by the coalescer, which is sendable only if its keys
 /// are; but any thread can release it. `value` and `error` are written before the work ends, and read
 /// after that. `Storage` is `Value?`, as in `Root`.
-@usableFromInline
+@_fixed_layout @usableFromInline
 final class KeyedEntry<Key, Storage>: CoalescerEntry, @unchecked Sendable {
   @usableFromInline let key: Key
   // The result of the work, for the lead.

@@ -175,7 +175,7 @@ final class ConcurrentWork: Sendable {
 ///
 /// `@unchecked Sendable`: `values` is guarded by the lock of the work until that is complete; after
 /// that, it doesn't change.
-@usableFromInline
+@_fixed_layout @usableFromInline
 final class ConcurrentValues<T: Sendable>: @unchecked Sendable {
   @exclusivity(unchecked) @usableFromInline var values: [T?] = []
 

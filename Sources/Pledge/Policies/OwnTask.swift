@@ -67,7 +67,7 @@ class LimitedTask: @unchecked Sendable {
 /// A task with a value, which is written before its end, and read after that.
 ///
 /// `Storage` is `Moved<Value>?`, as in `Root`.
-@usableFromInline
+@_fixed_layout @usableFromInline
 final class LimitedCall<Storage>: LimitedTask, @unchecked Sendable {
   @exclusivity(unchecked) @usableFromInline var value: Storage
 

@@ -64,7 +64,7 @@ extension Promise {
 }
 
 /// One call of `retry`, specialized in its caller.
-@usableFromInline
+@_fixed_layout @usableFromInline
 final class RetryRun<Value: Sendable>: Sendable {
   @usableFromInline let policy: RetryPolicy
   @usableFromInline let time: TimeSource

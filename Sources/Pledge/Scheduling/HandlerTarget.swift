@@ -3,7 +3,7 @@ import Dispatch
 /// Where a closure runs, and where it is released if it never runs.
 ///
 /// `@unchecked Sendable`: an immutable reference to a queue or a scheduler, which are thread-safe.
-@usableFromInline
+@frozen @usableFromInline
 struct HandlerTarget: @unchecked Sendable {
   /// How jobs reach the target.
   @usableFromInline

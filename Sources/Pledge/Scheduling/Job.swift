@@ -1,7 +1,7 @@
 /// A unit of work that runs once, on an executor or in place.
 ///
 /// The scheduling layer uses the engine only through this class.
-@usableFromInline
+@_fixed_layout @usableFromInline
 class Job: @unchecked Sendable {
   // No stored properties; each subclass documents what guards its own.
   @inlinable init() {}

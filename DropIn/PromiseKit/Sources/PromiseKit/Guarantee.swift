@@ -6,7 +6,7 @@ import Foundation
 /// Its operators take closures that don't throw, and return guarantees. With a closure that throws
 /// or returns a ``Promise``, they return a ``Promise``. A guarantee that is deallocated before it
 /// is resolved logs ``LogEvent/pendingGuaranteeDeallocated``.
-public final class Guarantee<T>: Thenable {
+@_fixed_layout public final class Guarantee<T>: Thenable {
   @usableFromInline let core: Core<T>
   /// The watch; nil if the guarantee is resolved, or is certain to be resolved.
   @usableFromInline let watch: Watch?

@@ -17,11 +17,11 @@ import Foundation
 ///
 /// Handlers run on the main queue unless you pass another one as `on:`. With `on: nil`, they run in
 /// place, on the thread that resolves the promise.
-public final class Promise<T>: Thenable, CatchMixin {
+@_fixed_layout public final class Promise<T>: Thenable, CatchMixin {
   /// The engine's promise, which several promises can share.
   @usableFromInline let core: Core<T>
   /// The number of attached handlers, for `debugDescription`.
-  private let handlerCount = Atomic(0)
+  @usableFromInline let handlers = HandlerCount()
   /// The write side, retained as long as handlers can be attached; nil for derived promises.
   @usableFromInline let openBox: Box<T>?
 
@@ -41,7 +41,7 @@ public final class Promise<T>: Thenable, CatchMixin {
   convenience init(_: PMKUnambiguousInitializer) { self.init(Box<T>()) }
 
   @usableFromInline
-  func noteHandler() { handlerCount.wrappingAdd(1, ordering: .relaxed) }
+  func noteHandler() { handlers.value.wrappingAdd(1, ordering: .relaxed) }
 
   var box: Box<T> { openBox ?? Box(sealedBy: core) }
 
@@ -146,11 +146,21 @@ extension Promise: CustomDebugStringConvertible {
   public var debugDescription: String {
     switch result {
     case nil:
-      "Promise<\(T.self)>.pending(handlers: \(handlerCount.load(ordering: .relaxed)))"
+      "Promise<\(T.self)>.pending(handlers: \(handlers.value.load(ordering: .relaxed)))"
     case .rejected(let error):
       "Promise<\(T.self)>.rejected(\(type(of: error)).\(error))"
     case .fulfilled(let value):
       "Promise<\(T.self)>.fulfilled(\(value))"
     }
   }
+}
+
+/// The number of handlers of a promise.
+///
+/// A type of its own, because a stored property of a class with a fixed layout can't name a type of
+/// the SPI.
+@usableFromInline
+struct HandlerCount: ~Copyable {
+  let value: Atomic<Int>
+  @usableFromInline init() { value = Atomic(0) }
 }

@@ -5,7 +5,7 @@ import Pledge
 /// The first resolution counts; later ones are ignored. Handlers that run in place have run when a
 /// call returns. If a resolver is deallocated while its promise is pending, it logs
 /// ``LogEvent/pendingPromiseDeallocated``, and the promise stays pending forever.
-public final class Resolver<T> {
+@_fixed_layout public final class Resolver<T> {
   @usableFromInline let box: Box<T>
 
   @inlinable

@@ -22,7 +22,7 @@ import Dispatch
 /// resolved.
 ///
 /// A promise that can no longer be resolved is deallocated silently, together with its handlers.
-public final class Promise<Value> {
+@_fixed_layout public final class Promise<Value> {
   /// The promise of the engine.
   @usableFromInline let storage: Pledge.Promise<UncheckedBox<Value>>
 

@@ -3,7 +3,7 @@
 /// `@unchecked Sendable`: a value is written once, before its promise is resolved, and only read
 /// after that. As with the original library, user code must make sure that the value can be used on
 /// its queues.
-@usableFromInline
+@frozen @usableFromInline
 struct UncheckedBox<Content>: @unchecked Sendable {
   @usableFromInline
   enum State {

@@ -11,7 +11,7 @@ enum PMKUnambiguousInitializer {
 ///
 /// The promise and its resolver retain it. When both are deallocated, the handlers that still wait
 /// for the promise are released without being called.
-@usableFromInline
+@_fixed_layout @usableFromInline
 final class Box<T>: Sendable {
   @usableFromInline let core: Core<T>
   @usableFromInline let resolver: UnmanagedResolver<Boxed<T>>?

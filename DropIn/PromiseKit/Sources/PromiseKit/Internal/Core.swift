@@ -5,7 +5,7 @@
 /// `@unchecked Sendable`: the value is written once, before the promise settles, and only read
 /// afterward. As in the original library, user code must protect the objects to which the value
 /// refers; by default, handlers run one after another on the main queue.
-@usableFromInline
+@frozen @usableFromInline
 struct Boxed<T>: @unchecked Sendable {
   @usableFromInline let value: T
 

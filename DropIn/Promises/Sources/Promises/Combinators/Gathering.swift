@@ -15,7 +15,7 @@ protocol Input {
 }
 
 /// The input for one promise.
-@usableFromInline
+@frozen @usableFromInline
 struct Source<Value>: Input {
   @usableFromInline let storage: Pledge.Promise<UncheckedBox<Value>>
 
@@ -62,7 +62,7 @@ struct Source<Value>: Input {
 }
 
 /// A type-erased input.
-@usableFromInline
+@frozen @usableFromInline
 struct AnyInput: Input {
   @usableFromInline let input: any Input
 
@@ -89,7 +89,7 @@ extension Promise {
 ///
 /// `@unchecked Sendable`: `count` is guarded by `lock`, which is one of Foundation's, because
 /// `Synchronization.Mutex` needs macOS 15 and iOS 18.
-@usableFromInline
+@_fixed_layout @usableFromInline
 final class Progress: @unchecked Sendable {
   @usableFromInline let lock = NSLock()
   @exclusivity(unchecked) @usableFromInline var count = 0

@@ -59,7 +59,7 @@ extension Promise {
   ///
   /// Passed directly, it would have a generic function type, which returns its result indirectly
   /// even if that is `Void`, and the compiler would wrap it in another closure.
-  @usableFromInline
+  @frozen @usableFromInline
   struct Action {
     @usableFromInline let work: Then<Void>
     @inlinable init(_ work: @escaping Then<Void>) { self.work = work }
