@@ -269,3 +269,9 @@ extension PromiseExecutor where Self == GlobalExecutor {
   @available(*, unavailable, renamed: "global")
   public static var utility: GlobalExecutor { unavailable() }
 }
+
+extension PromiseScope {
+  /// Explains a mistake and can't be called.
+  @available(*, unavailable, renamed: "cancelAll()")
+  public func cancel() {}
+}

@@ -76,7 +76,7 @@ public final class PromiseScope: Sendable {
   ///
   /// - Complexity: O(number of pending promises).
   public func cancelAll() {
-    for id in markAllCancelled() { cancel(id) }
+    for id in markAllCancelled() { cancelWork(id) }
   }
 
   /// Marks all work as cancelled, and returns its numbers, the newest first: a limiter starts a waiting
@@ -89,7 +89,7 @@ public final class PromiseScope: Sendable {
   }
 
   /// Cancels the work with this number, whose end waits for what that leaves.
-  private func cancel(_ id: Int) {
+  private func cancelWork(_ id: Int) {
     let cancel = state.withLock { state in
       if state.work[id]?.cancel != nil { state.work[id]?.parts += 1 }
       return state.work[id]?.cancel
@@ -177,7 +177,7 @@ public final class PromiseScope: Sendable {
       state.work[id]?.cancel = { bound.cancelWithoutNote() }
       return state.work[id]?.isCancelled ?? false
     }
-    if isCancelled { cancel(id) }
+    if isCancelled { cancelWork(id) }
     return Promise(cell: bound)
   }
 
