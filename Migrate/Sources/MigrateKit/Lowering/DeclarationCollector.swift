@@ -22,7 +22,7 @@ final class DeclarationCollector: SyntaxVisitor {
 
   private func enter(
     _ name: String, _ inheritance: InheritanceClauseSyntax?, _ attributes: AttributeListSyntax,
-    isActor: Bool = false, cases: [String] = []
+    isActor: Bool = false, cases: [String] = [], isExtension: Bool = false
   ) -> SyntaxVisitorContinueKind {
     let full = (owners + [name]).joined(separator: ".")
     let names = attributeNames(attributes)
@@ -31,6 +31,7 @@ final class DeclarationCollector: SyntaxVisitor {
     type.isMainActor = names.contains("MainActor")
     type.isActor = isActor
     type.cases = Set(cases)
+    type.isExtended = isExtension
     types.append((full, type))
     owners.append(name)
     return .visitChildren
@@ -60,7 +61,9 @@ final class DeclarationCollector: SyntaxVisitor {
   }
   override func visitPost(_ node: ProtocolDeclSyntax) { owners.removeLast() }
   override func visit(_ node: ExtensionDeclSyntax) -> SyntaxVisitorContinueKind {
-    enter(node.extendedType.trimmedDescription, node.inheritanceClause, node.attributes)
+    enter(
+      node.extendedType.trimmedDescription, node.inheritanceClause, node.attributes,
+      isExtension: true)
   }
   override func visitPost(_ node: ExtensionDeclSyntax) { owners.removeLast() }
 

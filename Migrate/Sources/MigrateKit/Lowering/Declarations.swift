@@ -8,6 +8,8 @@ struct TypeDeclaration {
   var isActor = false
   /// The names of an enumeration's cases.
   var cases: Set<String> = []
+  /// Whether the tree has only extensions of it.
+  var isExtended = true
 }
 
 /// The declarations of a tree, by name.
@@ -64,6 +66,7 @@ final class Declarations {
         if type.isMainActor { types[name]?.isMainActor = true }
         if type.isActor { types[name]?.isActor = true }
         types[name]?.cases.formUnion(type.cases)
+        if !type.isExtended { types[name]?.isExtended = false }
       }
     }
     for function in functions { function.type = guessResult(function.returns, type) }
@@ -365,6 +368,8 @@ final class Declarations {
     let short = name.split(separator: ".").last.map(String.init) ?? name
     if Self.mainActorRoots.contains(short) || Self.isOfUIKit(short) { return true }
     guard depth < 8, let type = types[name] ?? types[short] else { return false }
+    // An extension of a view that another package declares.
+    if type.isExtended, short.hasSuffix("View") || short.hasSuffix("ViewController") { return true }
     if type.isMainActor { return true }
     if type.isActor { return false }
     return type.inherited.contains { $0 != name && isMainActor(type: $0, depth: depth + 1) }
