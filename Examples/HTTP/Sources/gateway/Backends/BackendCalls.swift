@@ -5,6 +5,7 @@ import NIOCore
 import NIOFoundationCompat
 import NIOHTTP1
 import Pledge
+import PledgeAsyncHTTPClient
 import PledgeLifecycle
 
 // The calls to backends, which both gateways use.
@@ -67,9 +68,7 @@ func decode<Part: Decodable>(
 func isWorthRetrying(_ error: any Error) -> Bool {
   switch rootCause(of: error) {
   case let error as BackendError: error.status.code >= 500 && error.status != .gatewayTimeout
-  case let error as HTTPClientError: error != .deadlineExceeded && error != .cancelled
-  case is Limiter.QueueFullError, is QueueFullError, is CancellationError, is DecodingError: false
-  default: true
+  case let error: HTTPClient.isTransient(error)
   }
 }
 

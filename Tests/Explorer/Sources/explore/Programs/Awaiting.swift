@@ -4,12 +4,8 @@ import VirtualPlatform
 
 /// Tasks that wait for promises, promises of tasks, and handlers on actors.
 let awaitingPrograms = [
-  Program(name: "await-cancel", make: { awaitAndCancel(isShared: false) }),
-  Program(name: "await-cancel-shared", make: { awaitAndCancel(isShared: true) }),
-  Program(name: "await-cancel-promise", make: awaitAndCancelThePromise),
   Program(name: "await-abandoned", make: awaitAbandoned),
   Program(name: "await-adopted", make: awaitAdopted),
-  Program(name: "task-cancel", make: taskAndCancel),
   Program(name: "actor-order", make: orderOnAnActor),
   Program(name: "actor-released", make: releasedOnItsActor),
 ]
@@ -22,36 +18,6 @@ private func awaiting(
     let result = await promise.result
     notes.add("\(name) \(describe(result))")
   }
-}
-
-private func awaitAndCancel(isShared: Bool) -> Scenario {
-  let (promise, resolver) = Promise<Token>.withResolvers()
-  let notes = Notes()
-  let told = Box(0)
-  resolver.onCancel { told.value += 1 }
-  if isShared { promise.note("other", in: notes) }
-  let task = awaiting(promise, "task", in: notes)
-  return Scenario(
-    { VirtualTasks.cancel(task) }, { resolver.fulfill(Token()) },
-    check: {
-      let heard = notes.heard(by: "task")
-      return expect(
-        (heard == ["value"] || heard == ["cancelled"], "heard: \(notes.text)"),
-        (!isShared || notes.heard(by: "other") == ["value"], "heard: \(notes.text)"),
-        (told.value <= (isShared ? 0 : 1), "told \(told.value) times"))
-    })
-}
-
-private func awaitAndCancelThePromise() -> Scenario {
-  let (promise, resolver) = Promise<Token>.withResolvers()
-  let notes = Notes()
-  let task = awaiting(promise, "task", in: notes)
-  return Scenario(
-    { promise.cancel() }, { VirtualTasks.cancel(task) },
-    check: {
-      withExtendedLifetime(resolver) {}
-      return expect(notes.agree(["task"], with: "cancelled"), promise.isOne(of: "cancelled"))
-    })
 }
 
 private func awaitAbandoned() -> Scenario {
@@ -80,21 +46,6 @@ private func awaitAdopted() -> Scenario {
       return expect(
         (heard == ["value"] || heard == ["cancelled"], "heard: \(notes.text)"),
         (outer.state != "pending", "the outer one is pending"))
-    })
-}
-
-private func taskAndCancel() -> Scenario {
-  let (inner, resolver) = Promise<Token>.withResolvers()
-  let notes = Notes()
-  let promise = Promise<Token> { try await inner.value }
-  promise.note("end", in: notes)
-  return Scenario(
-    { promise.cancel() }, { resolver.fulfill(Token()) },
-    check: {
-      expect(
-        inner.isOne(of: "value", "cancelled"),
-        promise.isOne(of: "value", "cancelled"),
-        notes.agree(["end"], with: promise.state))
     })
 }
 

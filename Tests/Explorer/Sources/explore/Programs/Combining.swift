@@ -12,7 +12,6 @@ let combiningPrograms = [
   Program(name: "all-variadic", make: allVariadic),
   Program(name: "all-abandoned", make: allAbandoned),
   Program(name: "concurrently-cancel", make: concurrentlyAndCancel),
-  Program(name: "nest-deep-cancel", make: cancelADeepNest),
 ]
 
 private func raceTwo() -> Scenario {
@@ -143,26 +142,5 @@ private func concurrentlyAndCancel() -> Scenario {
         (promises[1].state == "cancelled", "a pending one is \(promises[1].state)"),
         result.isOne(of: "cancelled"),
         notes.agree(["end"], with: result.state))
-    })
-}
-
-private func cancelADeepNest() -> Scenario {
-  let (promise, resolver) = Promise<Token>.withResolvers()
-  let told = Box(0)
-  resolver.onCancel { told.value += 1 }
-  let notes = Notes()
-  // Deeper than jobs nest on a stack.
-  let last = (0..<28).reduce(promise) { nest, _ in .race([nest]) }
-  last.note("end", in: notes)
-  return Scenario(
-    { last.cancel() }, { resolver.fulfill(Token()) },
-    check: {
-      expect(
-        (promise.state != "pending" && last.state != "pending", "pending"),
-        (told.value <= 1, "told \(told.value) times"),
-        (
-          promise.state == "value" || told.value == 1, "\(promise.state), told \(told.value) times"
-        ),
-        notes.agree(["end"], with: last.state))
     })
 }

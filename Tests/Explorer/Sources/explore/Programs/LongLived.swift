@@ -6,8 +6,6 @@ import VirtualPlatform
 let longLivedPrograms = [
   Program(name: "remove-many-settle-attach", make: removeManySettleAttach),
   Program(name: "remove-many-two", make: removeManyTwo),
-  Program(name: "abandon-remove-many-attach", make: abandonRemoveManyAttach),
-  Program(name: "abandon-adopted", make: abandonWhatIsAdopted),
   Program(name: "abandon-timeout", make: abandonWithTimeout),
   Program(name: "remove-through-link", make: removeThroughALink),
 ]
@@ -61,33 +59,6 @@ private func removeManyTwo() -> Scenario {
         next.isOne(of: "cancelled"),
         last.isOne(of: "cancelled"),
         notes.agree(["first", "second"], with: "value"))
-    })
-}
-
-private func abandonRemoveManyAttach() -> Scenario {
-  let notes = Notes()
-  let (promise, resolver, next, last) = crowded(notes, count: 17)
-  next.cancel()
-  return Scenario(
-    { last.cancel() }, { resolver.abandon() }, { promise.note("late", in: notes) },
-    check: { expect((notes.lines.isEmpty, "heard: \(notes.text)")) })
-}
-
-private func abandonWhatIsAdopted() -> Scenario {
-  let (source, sourceResolver) = Promise<Int>.withResolvers()
-  let (inner, innerResolver) = Promise<Token>.withResolvers()
-  let notes = Notes()
-  let outer = source.then(on: .immediate) { _ in inner }
-  outer.note("outer", in: notes)
-  return Scenario(
-    { sourceResolver.fulfill(1) }, { innerResolver.abandon() }, { outer.cancel() },
-    check: {
-      let heard = notes.heard(by: "outer")
-      return expect(
-        (
-          outer.state == "pending" ? heard.isEmpty : heard == [outer.state],
-          "\(outer.state), but heard: \(notes.text)"
-        ))
     })
 }
 

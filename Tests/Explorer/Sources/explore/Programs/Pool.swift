@@ -12,8 +12,6 @@ let poolPrograms = [
   Program(name: "urgent-release", make: urgentRelease),
   Program(name: "pool-wait-actors", make: waitOnAllWorkers),
   Program(name: "pool-wait-timer", make: waitForATimerOnTheOnlyWorker),
-  Program(name: "pool-background", make: backgroundWaitsForTheOnlyWorker),
-  Program(name: "pool-nested-loop", make: nestedLoopOnTheOnlyWorker),
   Program(name: "pool-loop-wait", make: waitOnALoop),
 ]
 
@@ -157,49 +155,6 @@ private func waitForATimerOnTheOnlyWorker() -> Scenario {
     { Queues.wide.async { notes.add("first \(waiting(Promise<Void>.after(.seconds(1))))") } },
     { Queues.wide.async { notes.add("second \(waiting(Promise<Void>.after(.seconds(1))))") } },
     check: { expect(notes.agree(["first", "second"], with: "value")) })
-}
-
-private func backgroundWaitsForTheOnlyWorker() -> Scenario {
-  // The handler of the first timer, which runs in place in the background, waits for the only
-  // worker, which waits for the second timer.
-  let (answer, resolver) = Promise<Token>.withResolvers()
-  let notes = Notes()
-  return Scenario(
-    workers: 1,
-    {
-      let second = Promise<Void>.after(.seconds(2))
-      Queues.wide.async {
-        notes.add("worker \(waiting(second))")
-        resolver.fulfill(Token())
-      }
-      Promise<Void>.after(.seconds(1)).observe(on: .immediate) { _ in
-        notes.add("timer \(waiting(answer))")
-      }
-    },
-    check: { expect(notes.agree(["worker", "timer"], with: "value")) })
-}
-
-private func nestedLoopOnTheOnlyWorker() -> Scenario {
-  // An event loop occupies the only worker, and a handler runs it until the handler of a timer has
-  // run.
-  let loop = EventLoop()
-  let executor = TurnExecutor(name: "loop") { loop.add($0) }
-  let notes = Notes()
-  return Scenario(
-    workers: 1,
-    {
-      Queues.wide.async {
-        let outer = Promise.value(1).map(on: executor) { value in
-          let answer = Promise<Void>.after(.seconds(1)).map(on: executor) { _ in Token() }
-          loop.run { !answer.isPending }
-          notes.add("answer \(answer.state)")
-          return value
-        }
-        loop.run { !outer.isPending }
-        notes.add("outer \(outer.state)")
-      }
-    },
-    check: { expect(notes.agree(["answer", "outer"], with: "value")) })
 }
 
 private func waitOnALoop() -> Scenario {

@@ -6,20 +6,14 @@ import VirtualPlatform
 let runningPrograms = [
   Program(name: "trampoline", make: trampoline),
   Program(name: "turn-cancel", make: cancelInATurn),
-  Program(name: "turn-main", make: mainQueue),
-  Program(name: "turn-blocked", make: blockedTurn),
   Program(name: "turn-overtaking", make: overtakingTurn),
   Program(name: "wait-in-turn", make: waitInATurn),
-  Program(name: "turn-budget", make: { longChain(on: Queues.a) }),
-  Program(name: "turn-budget-main", make: { longChain(on: DispatchQueue.main) }),
-  Program(name: "turn-budget-actor", make: { longChain(on: .actor(Place())) }),
+  Program(name: "turn-budget-actor", make: longChain),
   Program(name: "turn-nested", make: nestedLoop),
   Program(name: "turn-dropped", make: droppedTurn),
   Program(name: "visits", make: visits),
-  Program(name: "reject-unhandled", reports: 1...1, make: rejectUnhandled),
   Program(name: "reject-caught", make: rejectAndCatch),
   Program(name: "reject-cancel", reports: 1...1, make: rejectAndCancelOther),
-  Program(name: "reject-adopted", reports: 1...1, make: rejectWhatIsAdopted),
 ]
 
 private func trampoline() -> Scenario {
@@ -58,39 +52,6 @@ private func cancelInATurn() -> Scenario {
     })
 }
 
-private func mainQueue() -> Scenario {
-  let (source, resolver) = Promise<Int>.withResolvers()
-  let notes = Notes()
-  let first = source.map(on: DispatchQueue.main) { $0 }
-  first.note("1", on: DispatchQueue.main, in: notes)
-  first.note("x", in: notes)
-  first.note("2", on: DispatchQueue.main, in: notes)
-  return Scenario(
-    { resolver.fulfill(1) }, { first.note("3", on: DispatchQueue.main, in: notes) },
-    check: {
-      expect(
-        notes.hasEachOnce("1", "2", "3", "x"),
-        (notes.order.filter { "12".contains($0) } == ["1", "2"], "out of order: \(notes.text)"))
-    })
-}
-
-private func blockedTurn() -> Scenario {
-  // A handler on one queue returns only when a handler on another one has run, which is next in the
-  // same chain's turn.
-  let (source, resolver) = Promise<Int>.withResolvers()
-  let notes = Notes()
-  let runs = DispatchSemaphore(value: 0)
-  let first = source.map(on: Queues.a) { $0 }
-  first.map(on: Queues.b) { $0 }.observe(on: .immediate) { _ in runs.signal() }
-  first.observe(on: Queues.a) { _ in
-    runs.wait()
-    notes.add("blocked value")
-  }
-  return Scenario(
-    { resolver.fulfill(1) },
-    check: { expect(notes.hasEachOnce("blocked")) })
-}
-
 private func overtakingTurn() -> Scenario {
   // In the turn's closure, a handler is sent to the queue; the handler of the closure's promise
   // must run after it.
@@ -122,13 +83,14 @@ private func waitInATurn() -> Scenario {
     check: { expect(notes.hasEachOnce("end")) })
 }
 
-private func longChain(on executor: some PromiseExecutor) -> Scenario {
-  // More handlers than one turn runs. Nothing else is sent to the queue, because that would end the
+private func longChain() -> Scenario {
+  // More handlers than one turn runs. Nothing else is sent to the actor, because that would end the
   // turn.
+  let place = Place()
   let (source, resolver) = Promise<Int>.withResolvers()
   let notes = Notes()
   var last = source
-  for _ in 0..<140 { last = last.map(on: executor) { $0 + 1 } }
+  for _ in 0..<140 { last = last.map(on: .actor(place)) { $0 + 1 } }
   let end = last
   return Scenario(
     { resolver.fulfill(0) }, { end.note("other", in: notes) },
@@ -211,14 +173,6 @@ private func visits() -> Scenario {
     })
 }
 
-private func rejectUnhandled() -> Scenario {
-  let (promise, resolver) = Promise<Int>.withResolvers()
-  let one = Box<Promise<Int>?>(promise.map(on: .immediate) { $0 })
-  let other = Box<Promise<Int>?>(promise)
-  return Scenario(
-    { resolver.reject(Failed()) }, { one.value = nil }, { other.value = nil }, check: { nil })
-}
-
 private func rejectAndCatch() -> Scenario {
   let (promise, resolver) = Promise<Int>.withResolvers()
   let notes = Notes()
@@ -235,13 +189,4 @@ private func rejectAndCancelOther() -> Scenario {
   return Scenario(
     { resolver.reject(Failed()) }, { one.cancel() },
     check: { expect(promise.isOne(of: "error")) })
-}
-
-private func rejectWhatIsAdopted() -> Scenario {
-  let (source, sourceResolver) = Promise<Int>.withResolvers()
-  let (inner, innerResolver) = Promise<Int>.withResolvers()
-  let outer = Box<Promise<Int>?>(source.then(on: .immediate) { _ in inner })
-  return Scenario(
-    { sourceResolver.fulfill(1) }, { innerResolver.reject(Failed()) }, { outer.value = nil },
-    check: { nil })
 }

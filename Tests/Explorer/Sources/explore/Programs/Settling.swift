@@ -7,7 +7,6 @@ let settlingPrograms = [
   Program(name: "settle-attach", make: settleAndAttach),
   Program(name: "queue-order", make: orderOnAQueue),
   Program(name: "slow-handler-among-others", make: slowHandlerAmongOthers),
-  Program(name: "settle-other-executor", make: settleOnAnotherExecutor),
 ]
 
 private func settleAndAttach() -> Scenario {
@@ -78,43 +77,4 @@ private func slowHandlerAmongOthers() -> Scenario {
       }
     },
     check: { expect(notes.hasEachOnce("slow", "queued", "other")) })
-}
-
-private func settleOnAnotherExecutor() -> Scenario {
-  let (promise, resolver) = Promise<Token>.withResolvers()
-  let notes = Notes()
-  let executor = SlowExecutor()
-  promise.note("1", on: executor, in: notes)
-  promise.note("x", in: notes)
-  return Scenario(
-    { resolver.fulfill(Token()) }, { promise.note("2", on: executor, in: notes) },
-    { executor.runAll() },
-    check: {
-      executor.runAll()
-      return expect(
-        notes.hasEachOnce("1", "2", "x"),
-        (
-          notes.order.filter { "12".contains($0) } == ["1", "2"], "out of order: \(notes.text)"
-        ))
-    })
-}
-
-/// Stores jobs until `runAll` is called.
-final class SlowExecutor: PromiseExecutor {
-  private let jobs = Mutex<[PromiseJob]>([])
-  func enqueue(_ job: PromiseJob) { jobs.withLock { $0.append(job) } }
-  func runAll() {
-    while true {
-      let job: PromiseJob? = jobs.withLock { $0.isEmpty ? nil : $0.removeFirst() }
-      guard let job else { return }
-      job.run()
-    }
-  }
-  func dropAll() {
-    let dropped = jobs.withLock { jobs in
-      defer { jobs = [] }
-      return jobs
-    }
-    withExtendedLifetime(dropped) {}
-  }
 }

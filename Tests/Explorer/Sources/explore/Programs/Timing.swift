@@ -8,7 +8,6 @@ let timingPrograms = [
   Program(name: "timeout-cancel", make: timeoutAndCancel),
   Program(name: "after-order", make: orderOfTimers),
   Program(name: "after-blocked", make: blockedTimer),
-  Program(name: "after-cancel-both", make: cancelBothTimers),
   Program(name: "limiter-rate", make: limiterRate),
   Program(name: "hedge", make: hedge),
   Program(name: "retry-cancel", make: retryAndCancel),
@@ -16,7 +15,6 @@ let timingPrograms = [
   Program(name: "wait-adopted-cancel", make: waitForAdopted),
   Program(name: "wait-deferred", make: waitForADeferredHandler),
   Program(name: "wait-sibling", make: waitForALaterHandler),
-  Program(name: "wait-on-own-queue", make: waitOnTheOwnQueue),
   Program(name: "wait-on-main", make: waitOnTheMainQueue),
 ]
 
@@ -79,22 +77,6 @@ private func blockedTimer() -> Scenario {
       }
     },
     check: { expect(notes.hasEachOnce("first", "second")) })
-}
-
-private func cancelBothTimers() -> Scenario {
-  let notes = Notes()
-  let first = Promise<Void>.after(.seconds(1))
-  let second = Promise<Void>.after(.seconds(2))
-  first.note("first", in: notes)
-  second.note("second", in: notes)
-  return Scenario(
-    { first.cancel() }, { second.cancel() },
-    check: {
-      expect(
-        notes.agree(["first"], with: first.state),
-        notes.agree(["second"], with: second.state),
-        (first.state != "pending" && second.state != "pending", "pending"))
-    })
 }
 
 private func limiterRate() -> Scenario {
@@ -207,19 +189,6 @@ private func waitForALaterHandler() -> Scenario {
     check: {
       later.withLock { $0 = nil }
       return expect(notes.agree(["waited", "other"], with: "value"))
-    })
-}
-
-private func waitOnTheOwnQueue() -> Scenario {
-  let (promise, resolver) = Promise<Int>.withResolvers()
-  let notes = Notes()
-  let last = promise.map(on: Queues.a) { $0 }
-  Promise.value(1).observe(on: Queues.a) { _ in notes.add("waited \(waiting(last))") }
-  return Scenario(
-    { resolver.fulfill(1) },
-    check: {
-      let heard = notes.heard(by: "waited")
-      return expect((heard == ["value"] || heard == ["deadlock"], "heard: \(notes.text)"))
     })
 }
 
