@@ -17,27 +17,27 @@ import Testing
       if backend == "prices", call.number == 200 { calls.happens() }
       return .answer(after: .milliseconds(Double(call.id % 5)))
     }
-    let client = HTTPClient()
-    let counts = try await withServer(settings, fate: fate) { server in
-      try await withThrowingTaskGroup(of: Int.self) { group in
-        for number in 0..<clients {
-          group.addTask {
-            for count in 1... {
-              let id = number * 1_000_000 + count
-              let answer = try await server.get("\(endpoint)/\(id)", client: client)
-              #expect(answer.status == 200)
-              #expect(try answer.page().product.id == id)
-              if answer.headers["connection"] == "close" { return count }
+    let counts = try await HTTPClient.withHTTPClient { client in
+      try await withServer(settings, fate: fate) { server in
+        try await withThrowingTaskGroup(of: Int.self) { group in
+          for number in 0..<clients {
+            group.addTask {
+              for count in 1... {
+                let id = number * 1_000_000 + count
+                let answer = try await server.get("\(endpoint)/\(id)", client: client)
+                #expect(answer.status == 200)
+                #expect(try answer.page().product.id == id)
+                if answer.headers["connection"] == "close" { return count }
+              }
+              return 0
             }
-            return 0
           }
+          try await calls.wait()
+          await server.server.group.triggerGracefulShutdown()
+          return try await group.reduce(into: []) { $0.append($1) }
         }
-        try await calls.wait()
-        await server.server.group.triggerGracefulShutdown()
-        return try await group.reduce(into: []) { $0.append($1) }
       }
     }
-    try await client.shutdown()
     #expect(counts.count == clients)
     #expect(counts.reduce(0, +) >= 200)
   }
