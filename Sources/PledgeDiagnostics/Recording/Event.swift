@@ -33,18 +33,20 @@ struct Event {
     static let isSettled = Flags(rawValue: 1)
     /// The handler has a user's closure; when it starts: the closure is called.
     static let hasClosure = Flags(rawValue: 2)
-    /// The event follows `observes` of the same observer.
-    static let isKnown = Flags(rawValue: 4)
+    /// It's the first event of the promise, or of the observer.
+    static let isFirst = Flags(rawValue: 4)
     /// The promise doesn't belong to the sample.
     static let isOutsideSample = Flags(rawValue: 8)
   }
 
-  /// The time in nanoseconds, the kind, and the flags.
-  private let word: UInt64
-  let promise: PromiseDiagnostics.PromiseID
-  let other: UInt
+  // In an order that leaves no gaps.
+  let time: Int64
+  let kind: Kind
+  let flags: Flags
   /// The number of the call stack; zero if there is none.
   let callStack: UInt32
+  let promise: PromiseDiagnostics.PromiseID
+  let other: UInt
   /// An object that the event retains, the number of a permanent executor, or a line.
   let object: UInt
 
@@ -52,18 +54,15 @@ struct Event {
     _ kind: Kind, _ promise: PromiseDiagnostics.PromiseID, at time: Int64, flags: Flags = [],
     other: UInt = 0, callStack: UInt32 = 0, object: UInt = 0
   ) {
-    word = UInt64(time) << 8 | UInt64(kind.rawValue) << 4 | UInt64(flags.rawValue)
+    self.time = time
+    self.kind = kind
+    self.flags = flags
+    self.callStack = callStack
     self.promise = promise
     self.other = other
-    self.callStack = callStack
     self.object = object
   }
 
-  /// Nanoseconds since the start of the recorder; 56 bits are enough for two years.
-  var time: Int64 { Int64(word >> 8) }
-  /// `unsafeBitCast`: `init` has stored the raw value of a case.
-  var kind: Kind { unsafeBitCast(UInt8(word >> 4 & 15), to: Kind.self) }
-  var flags: Flags { Flags(rawValue: UInt8(word & 15)) }
   var otherPromise: PromiseDiagnostics.PromiseID { PromiseDiagnostics.PromiseID(rawValue: other) }
 
   /// The object that the event retains until `takePayload()` is called.

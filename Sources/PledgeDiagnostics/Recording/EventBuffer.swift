@@ -3,25 +3,27 @@ import Foundation
 
 /// The events of one thread, which writes them without a lock.
 ///
-/// `@unchecked Sendable`: `chunks`, `scope`, and `consumed` of the chunks are guarded by the lock of
-/// `Recorder`; the rest belongs to the thread. A thread publishes an event by increasing the count
-/// of its chunk.
+/// `@unchecked Sendable`: the lock of `Recorder` guards `unapplied` and `scope`; the rest belongs to the
+/// thread, which publishes an event by increasing the count of its chunk.
 final class EventBuffer: @unchecked Sendable {
-  /// The events in the order of their times.
+  /// Some events of a thread, in the order of their times.
   ///
   /// `@unchecked Sendable`: an event isn't changed after it is published by `count`; `promiseCount` is
-  /// the thread's, and `consumed` is guarded by the lock of `Recorder`.
+  /// the thread's, and the lock of `Recorder` guards `next`.
   final class Chunk: @unchecked Sendable {
     static let capacity = 1024
+    /// The number of chunks in memory.
+    static let total = Atomic<Int>(0)
 
     private static let size = capacity * MemoryLayout<Event>.stride
 
     /// Memory of its own pages, which the system has again at once when a report has used the events.
     let events: UnsafeMutablePointer<Event>
     let count = Atomic<Int>(0)
-    var consumed = 0
     /// The number of promises and observers that the events create; the thread's.
     @exclusivity(unchecked) var promiseCount = 0
+    /// The thread's next chunk.
+    @exclusivity(unchecked) var next: Chunk?
 
     init() {
       let memory = mmap(nil, Self.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0)
@@ -29,15 +31,19 @@ final class EventBuffer: @unchecked Sendable {
         preconditionFailure("Pledge: no memory for a trace")
       }
       events = memory.bindMemory(to: Event.self, capacity: Self.capacity)
+      _ = Self.total.wrappingAdd(1, ordering: .relaxed)
     }
 
-    deinit { munmap(events, Self.size) }
+    deinit {
+      munmap(events, Self.size)
+      _ = Self.total.wrappingSubtract(1, ordering: .relaxed)
+    }
 
     /// Empties it for another use.
     func reuse() {
       count.store(0, ordering: .relaxed)
-      consumed = 0
       promiseCount = 0
+      next = nil
     }
   }
 
@@ -47,9 +53,10 @@ final class EventBuffer: @unchecked Sendable {
   let isMain: Bool
 
   // Guarded by the recorder's lock.
-  var chunks: [Chunk]
-  /// The number of the trace in whose task the thread's last consumed event happened.
-  var scope: UInt32 = 0
+  /// The first event that hasn't been applied.
+  @exclusivity(unchecked) var unapplied: Cursor
+  /// The number of the trace in whose task the last applied event happened.
+  @exclusivity(unchecked) var scope: UInt32 = 0
 
   // The thread's.
   @exclusivity(unchecked) private var chunk: Chunk
@@ -77,7 +84,7 @@ final class EventBuffer: @unchecked Sendable {
     self.number = number
     self.isMain = isMain
     chunk = Chunk()
-    chunks = [chunk]
+    unapplied = Cursor(chunk)
     events = chunk.events
     endOfStack = FramePointers.endOfStack
   }
@@ -135,7 +142,7 @@ final class EventBuffer: @unchecked Sendable {
     switch event.kind {
     case .created(let origin):
       kind = .created
-      chunk.promiseCount += 1
+      flags.insert(.isFirst)
       other = origin.map { UInt(bitPattern: $0.fileBytes) } ?? 0
       object = origin?.line ?? 0
       if !(origin.map(isUsers) ?? false) { callStack = captureCallStack(settings) }
@@ -143,14 +150,14 @@ final class EventBuffer: @unchecked Sendable {
       kind = .attached
       if isSettled { flags.insert(.isSettled) }
       if isOperator { flags.insert(.hasClosure) }
-      if promise == observing { flags.insert(.isKnown) } else { chunk.promiseCount += 1 }
+      if promise != observing { flags.insert(.isFirst) }
       other = source.rawValue
       object = number(of: reference)
       callStack = captureCallStack(settings)
     case .observes(let result):
       (kind, other) = (.observes, result.rawValue)
+      flags.insert(.isFirst)
       observing = promise
-      chunk.promiseCount += 1
     case .handlerStarted(let callsClosure):
       kind = .handlerStarted
       running.append((promise, !flags.contains(.isOutsideSample)))
@@ -174,7 +181,8 @@ final class EventBuffer: @unchecked Sendable {
     case .waitEnded: kind = .waitEnded
     case .released: kind = .released
     }
-    if !isSimultaneous { lastTime = Recorder.now }
+    if !isSimultaneous { lastTime = SystemClock.now }
+    if flags.contains(.isFirst) { chunk.promiseCount += 1 }
     append(
       Event(
         kind, event.promise, at: lastTime, flags: flags, other: other, callStack: callStack,
@@ -198,7 +206,7 @@ final class EventBuffer: @unchecked Sendable {
 
   @inline(__always)
   func append(_ event: Event) {
-    if count == Chunk.capacity { replaceChunk() }
+    while count == Chunk.capacity { replaceChunk() }
     (events + count).initialize(to: event)
     count += 1
     chunk.count.store(count, ordering: .releasing)
@@ -206,13 +214,12 @@ final class EventBuffer: @unchecked Sendable {
 
   @inline(never)
   private func replaceChunk() {
-    let (next, garbage) = Recorder.replaceChunk(of: self)
+    let (next, garbage) = Recorder.replace(chunk)
     chunk = next
     events = next.events
     count = 0
     // Can release users' errors, whose release can record more events.
     withExtendedLifetime(garbage) {}
-    if count == Chunk.capacity { replaceChunk() }
   }
 
   func recordScope() {
@@ -221,7 +228,7 @@ final class EventBuffer: @unchecked Sendable {
     recordedScope = scope
     append(
       Event(
-        .scope, PromiseDiagnostics.PromiseID(rawValue: 0), at: Recorder.now,
+        .scope, PromiseDiagnostics.PromiseID(rawValue: 0), at: SystemClock.now,
         other: UInt(scope)))
   }
 
@@ -276,5 +283,39 @@ final class EventBuffer: @unchecked Sendable {
   private func isChosenRoot(_ interval: UInt32) -> Bool {
     roots &+= 1
     return roots % interval == 0
+  }
+}
+
+extension EventBuffer {
+  /// A place among the events of a thread.
+  struct Cursor {
+    private var chunk: Chunk
+    private var index = 0
+
+    init(_ chunk: Chunk) { self.chunk = chunk }
+
+    /// The time of the next event; `Int64.max` if there is none.
+    var nextTime: Int64 {
+      let (chunk, index) = index == Chunk.capacity ? (chunk.next, 0) : (chunk, index)
+      guard let chunk, index < chunk.count.load(ordering: .acquiring) else { return .max }
+      return chunk.events[index].time
+    }
+
+    /// Passes the events up to `end` to `body`, and each chunk without further events to `leave`.
+    @inline(__always)
+    mutating func advance(
+      upTo end: Int64, _ body: (Event) -> Void, leave: (Chunk) -> Void = { _ in }
+    ) {
+      while true {
+        let count = chunk.count.load(ordering: .acquiring)
+        while index < count, chunk.events[index].time <= end {
+          body(chunk.events[index])
+          index += 1
+        }
+        guard index == Chunk.capacity, let next = chunk.next else { return }
+        leave(exchange(&chunk, with: next))
+        index = 0
+      }
+    }
   }
 }

@@ -67,21 +67,24 @@ extension Log {
     forgottenSettled += 1
   }
 
-  /// Applies an event.
-  mutating func apply(_ entry: Entry) {
-    enter(entry)
+  /// Applies an event of a thread; `isOtherSkipped` is whether the other promise isn't recorded
+  /// because it was released.
+  mutating func apply(_ event: Event, of buffer: EventBuffer, isOtherSkipped: Bool = false) {
+    enter(event, of: buffer, isOtherSkipped)
     forgetBeyondLimit()
   }
 
-  private mutating func enter(_ entry: Entry) {
-    let (event, thread) = (entry.event, entry.thread)
-    noteThread(of: entry)
+  private mutating func enter(
+    _ event: Event, of buffer: EventBuffer, _ isOtherSkipped: Bool
+  ) {
+    let thread = buffer.number
+    noteThread(of: buffer)
     let moment = Moment(
       time: event.time - start, thread: byBuffer[thread].number,
       inside: byBuffer[thread].running.last)
     let callStack = capturesPlaces ? event.callStack : 0
     // A promise that was skipped has settled by now.
-    let isOtherSettled = event.flags.contains(.isSettled) || entry.isOtherSkipped
+    let isOtherSettled = event.flags.contains(.isSettled) || isOtherSkipped
 
     switch event.kind {
     case .created:
@@ -157,11 +160,10 @@ extension Log {
     }
   }
 
-  private mutating func noteThread(of entry: Entry) {
-    while byBuffer.count <= entry.thread { byBuffer.append(Thread()) }
-    guard byBuffer[entry.thread].number == 0 else { return }
-    byBuffer[entry.thread].isMain = entry.isMain
-    byBuffer[entry.thread].number = UInt32(threads.count + 1)
+  private mutating func noteThread(of buffer: EventBuffer) {
+    while byBuffer.count <= buffer.number { byBuffer.append(Thread()) }
+    guard byBuffer[buffer.number].number == 0 else { return }
+    byBuffer[buffer.number] = Thread(number: UInt32(threads.count + 1), isMain: buffer.isMain)
   }
 
   var threads: [Thread] { byBuffer.filter { $0.number > 0 } }
@@ -172,6 +174,11 @@ extension Log {
   /// Returns the number of a promise in the record that is in memory.
   private func number(_ promise: PromiseDiagnostics.PromiseID) -> Int? {
     records.position(of: promise).map { records[at: $0].number }
+  }
+
+  /// Whether a promise that is in memory is in the record.
+  func contains(_ promise: PromiseDiagnostics.PromiseID) -> Bool {
+    records.position(of: promise) != nil
   }
 
   /// Adds a record, and returns its position.

@@ -29,7 +29,9 @@ struct Routes {
     guard traces.removeValue(forKey: trace.number) != nil else { return }
     if traces.isEmpty { return self = Routes() }
     if trace.capturesPlaces { placeCount -= 1 }
-    for promise in trace.promises { owners[promise]?.removeAll { $0 === trace } }
+    for promise in trace.log.records.living.map(\.id) {
+      owners[promise]?.removeAll { $0 === trace }
+    }
     for thread in running.keys {
       for index in running[thread]?.indices ?? 0..<0 {
         running[thread]?[index].traces.removeAll { $0 === trace }
@@ -37,28 +39,24 @@ struct Routes {
     }
   }
 
-  /// Applies an event to the traces that it concerns.
-  ///
-  /// - Returns: The errors that they have discarded, which must be released outside the locks.
-  mutating func apply(_ entry: Entry) -> [Payload] {
-    let event = entry.event
-    if event.kind == .scope { return [] }
-    var concerned = union(traces[entry.scope] ?? [], owners[event.promise] ?? [])
-    concerned = union(concerned, running[entry.thread]?.last?.traces ?? [])
+  /// Applies an event of a thread to the traces that it concerns.
+  mutating func apply(_ event: Event, of buffer: EventBuffer) {
+    let thread = buffer.number
+    var concerned = union(traces[buffer.scope] ?? [], owners[event.promise] ?? [])
+    concerned = union(concerned, running[thread]?.last?.traces ?? [])
     if event.kind == .attached || event.kind == .observes {
       concerned = union(concerned, owners[event.otherPromise] ?? [])
     }
     if let rejection = event.payload?.rejection {
       claims[rejection.id] = concerned.first { $0.claimsRejections }?.number
     }
-    var discarded: [Payload] = []
-    for trace in concerned { discarded += trace.apply([entry]) }
+    for trace in concerned { trace.log.apply(event, of: buffer) }
     switch event.kind {
-    case .handlerStarted: running[entry.thread, default: []].append((event.promise, concerned))
+    case .handlerStarted: running[thread, default: []].append((event.promise, concerned))
     case .handlerReturned:
-      let handlers = running[entry.thread] ?? []
+      let handlers = running[thread] ?? []
       let index = handlers.lastIndex { $0.promise == event.promise }
-      running[entry.thread]?.removeLast(handlers.count - (index ?? handlers.count))
+      running[thread]?.removeLast(handlers.count - (index ?? handlers.count))
     case .released: owners[event.promise] = nil
     case .created, .named, .observes, .attached, .adopted:
       if event.kind == .created { owners[event.promise] = nil }
@@ -66,14 +64,13 @@ struct Routes {
       if event.kind != .created, event.kind != .named { note(concerned, own: event.otherPromise) }
     default: break
     }
-    return discarded
   }
 
   /// Notes which of the traces have a promise in their records.
   private mutating func note(_ traces: [Trace], own promise: PromiseDiagnostics.PromiseID) {
     let owning =
-      traces.allSatisfy { $0.contains(promise) }
-      ? traces : traces.filter { $0.contains(promise) }
+      traces.allSatisfy { $0.log.contains(promise) }
+      ? traces : traces.filter { $0.log.contains(promise) }
     if !owning.isEmpty { owners[promise] = union(owners[promise] ?? [], owning) }
   }
 
