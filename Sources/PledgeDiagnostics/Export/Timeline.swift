@@ -36,7 +36,6 @@ private struct Timeline {
   private let snapshot: Snapshot
   private let layout: ChainLayout
   private let dependencies: Dependencies
-  private let tracer: ErrorTracer
   private var rowOf: [Int: Int] = [:]
   private var strings: [String] = []
   private var indices: [String: Int] = [:]
@@ -46,7 +45,6 @@ private struct Timeline {
     self.snapshot = snapshot
     layout = ChainLayout(snapshot)
     dependencies = Dependencies(snapshot)
-    tracer = ErrorTracer(snapshot)
   }
 
   mutating func json() throws -> Data {
@@ -116,10 +114,10 @@ private struct Timeline {
       // Those in whose handlers it was created and settled, and the one from which its error came.
       ("b", layout.surroundings(of: record).flatMap { rowOf[$0] }),
       ("g", settlement?.moment.inside.flatMap { $0 == record.number ? nil : rowOf[$0] }),
-      ("v", tracer.origin(of: record).flatMap { rowOf[$0.number] }),
+      ("v", snapshot.errorOrigin(of: record).flatMap { rowOf[$0.number] }),
     ]
     // The promises that it combines.
-    let inputs = (layout.inputs[record.number] ?? []).compactMap { rowOf[$0] }
+    let inputs = (snapshot.inputs[record.number] ?? []).compactMap { rowOf[$0] }
     append(rows.isEmpty ? "{\"i\":\(inputs)" : ",{\"i\":\(inputs)")
     for case (let name, let value?) in fields {
       append(",\"")

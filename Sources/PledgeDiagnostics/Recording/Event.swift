@@ -80,23 +80,17 @@ struct Event {
 
 /// What an event refers to beyond numbers.
 final class Payload: Sendable {
-  enum Content: Sendable {
-    case executor(PromiseDiagnostics.Executor)
-    case name(String)
-    case rejection(PromiseDiagnostics.Rejection)
-  }
+  let executor: PromiseDiagnostics.Executor?
+  let name: String?
+  let rejection: PromiseDiagnostics.Rejection?
 
-  let content: Content
-  init(_ content: Content) { self.content = content }
-
-  var executor: PromiseDiagnostics.Executor? {
-    if case .executor(let executor) = content { executor } else { nil }
-  }
-
-  var name: String? { if case .name(let name) = content { name } else { nil } }
-
-  var rejection: PromiseDiagnostics.Rejection? {
-    if case .rejection(let rejection) = content { rejection } else { nil }
+  init(
+    executor: PromiseDiagnostics.Executor? = nil, name: String? = nil,
+    rejection: PromiseDiagnostics.Rejection? = nil
+  ) {
+    self.executor = executor
+    self.name = name
+    self.rejection = rejection
   }
 
   /// A new reference for an event.
@@ -104,5 +98,5 @@ final class Payload: Sendable {
 
   /// The executors that exist as long as the process, in the order of the numbers that events store.
   static let permanentExecutors =
-    PromiseDiagnostics.ExecutorReference.Permanent.allCases.map { Payload(.executor($0.executor)) }
+    PromiseDiagnostics.ExecutorReference.Permanent.allCases.map { Payload(executor: $0.executor) }
 }

@@ -131,10 +131,13 @@ final class EventBuffer: @unchecked Sendable {
     let promise = event.promise.rawValue
     if settings.hasScopes { recordScope() }
     var flags: Event.Flags = []
-    if settings.sampling > 1, !isSampled(event, settings.sampling) {
-      flags = .isOutsideSample
-      if !settings.hasScopes { return recordOutsideSample(event) }
+    if settings.sampling > 1, !isSampled(event, settings.sampling) { flags = .isOutsideSample }
+    switch event.kind {
+    case .handlerStarted: running.append((promise, flags.isEmpty))
+    case .handlerReturned: while let last = running.popLast(), last.promise != promise {}
+    default: break
     }
+    if !flags.isEmpty, !settings.hasScopes { return }
     var (other, object, callStack): (UInt, UInt, UInt32) = (0, 0, 0)
     let kind: Event.Kind
     // The closure has returned before the promise settled, so this saves reading the clock.
@@ -160,11 +163,9 @@ final class EventBuffer: @unchecked Sendable {
       observing = promise
     case .handlerStarted(let callsClosure):
       kind = .handlerStarted
-      running.append((promise, !flags.contains(.isOutsideSample)))
       if callsClosure { flags.insert(.hasClosure) }
     case .handlerReturned:
       kind = .handlerReturned
-      removeRunning(promise)
       isSimultaneous = promise == settled
     case .adopted(let inner, let isSettled):
       (kind, other) = (.adopted, inner.rawValue)
@@ -174,7 +175,7 @@ final class EventBuffer: @unchecked Sendable {
       // A promise that its own handler settles needs no second location.
       if running.last?.promise != promise { callStack = captureCallStack(settings) }
       settled = promise
-      object = rejection.map { Payload(.rejection($0.copy)).retained } ?? 0
+      object = rejection.map { Payload(rejection: $0.copy).retained } ?? 0
     case .withdrawn: kind = .withdrawn
     case .cancellationRequested: kind = .cancellationRequested
     case .waitStarted: kind = .waitStarted
@@ -187,21 +188,6 @@ final class EventBuffer: @unchecked Sendable {
       Event(
         kind, event.promise, at: lastTime, flags: flags, other: other, callStack: callStack,
         object: object))
-  }
-
-  /// Follows the handlers that run, which decide whether a new promise belongs to the sample.
-  private func recordOutsideSample(_ event: borrowing PromiseDiagnostics.TraceEvent) {
-    switch event.kind {
-    case .handlerStarted: running.append((event.promise.rawValue, false))
-    case .handlerReturned: removeRunning(event.promise.rawValue)
-    default: break
-    }
-  }
-
-  private func removeRunning(_ promise: UInt) {
-    while let last = running.popLast() {
-      if last.promise == promise { return }
-    }
   }
 
   @inline(__always)
@@ -248,7 +234,7 @@ final class EventBuffer: @unchecked Sendable {
     if let permanent = reference.permanent { return permanent.rawValue }
     let description = reference.executor
     if let executor, executor.executor == description { return executor.retained }
-    let payload = Payload(.executor(description))
+    let payload = Payload(executor: description)
     executor = payload
     return payload.retained
   }
@@ -271,10 +257,7 @@ final class EventBuffer: @unchecked Sendable {
       isSampled =
         sample.contains(source)
         || (running.last?.isSampled ?? (isSettled && isChosenRoot(interval)))
-    case .released:
-      guard sample.contains(promise) else { return false }
-      sample.remove(promise)
-      return true
+    case .released: return sample.remove(promise)
     default: return sample.contains(promise)
     }
     return isSampled && sample.insert(promise)

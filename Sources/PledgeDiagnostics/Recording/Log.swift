@@ -39,7 +39,6 @@ struct Log: Sendable {
   private let start: Int64
   private let capturesPlaces: Bool
   private var nextNumber = 0
-  private var reusesNumbers = false
   /// The lowest number that can be in the record.
   private var oldest = 1
   /// The records to discard first, in the order in which they ended; some are already removed.
@@ -63,9 +62,12 @@ struct Log: Sendable {
 extension Log {
   /// Counts a promise that isn't recorded, because it has been released since.
   mutating func skipPromise() {
-    _ = takeNumber()
+    takeNumber()
     forgottenSettled += 1
   }
+
+  /// Counts a promise; records keep the numbers in 32 bits.
+  private mutating func takeNumber() { nextNumber = nextNumber % Int(UInt32.max) + 1 }
 
   /// Applies an event of a thread; `isOtherSkipped` is whether the other promise isn't recorded
   /// because it was released.
@@ -86,76 +88,75 @@ extension Log {
     // A promise that was skipped has settled by now.
     let isOtherSettled = event.flags.contains(.isSettled) || isOtherSkipped
 
+    let known = records.position(of: event.promise)
+    let position: Int
+    switch event.kind {
+    case .created: position = add(event.promise, event.other == 0 ? .combinator : .resolver, moment)
+    case .observes: position = add(event.promise, .observer, moment)
+    case .attached: position = known ?? add(event.promise, .observer, moment)
+    case .named: position = known ?? add(event.promise, .unknown, moment)
+    default:
+      guard let known else { return }
+      position = known
+    }
+    let number = records[at: position].number
+
     switch event.kind {
     case .created:
-      let origin = UnsafePointer<UInt8>(bitPattern: event.other)
-      let position = add(event.promise, origin == nil ? .combinator : .resolver, moment)
-      records[at: position].origin = origin.map {
+      records[at: position].origin = UnsafePointer(bitPattern: event.other).map {
         PromiseDiagnostics.SourceLocation(file: $0, line: event.object)
       }
       records[at: position].callStack = callStack
     case .observes:
-      let result = number(event.otherPromise)
-      let position = add(event.promise, .observer, moment)
-      records[at: position].result = result
+      records[at: position].result = records.position(of: event.otherPromise).map {
+        records[at: $0].number
+      }
     case .attached:
-      let position = records.position(of: event.promise) ?? add(event.promise, .observer, moment)
       let source = find(event.otherPromise, isSettled: isOtherSettled, moment)
       if let source { recognizePromise(at: source) }
       records[at: position].source = source.map { records[at: $0].number }
-      let isOperator = event.flags.contains(.hasClosure)
       records[at: position].executorPayload =
         event.payload ?? Payload.permanentExecutors[Int(event.object) - 1]
       records[at: position].callStack = callStack
-      if isOperator, records[at: position].result == nil { records[at: position].kind = .handler }
+      if event.flags.contains(.hasClosure), records[at: position].result == nil {
+        records[at: position].kind = .handler
+      }
     case .handlerStarted:
-      guard let position = records.position(of: event.promise) else { return }
-      byBuffer[thread].running.append(records[at: position].number)
+      byBuffer[thread].running.append(number)
       // A handler that adopted a promise starts again to copy its result.
       if records[at: position].run == nil {
         records[at: position].run = Record.Run(
           moment, callsClosure: event.flags.contains(.hasClosure))
       }
     case .handlerReturned:
-      guard let position = records.position(of: event.promise) else { return }
-      let number = records[at: position].number
       guard let index = byBuffer[thread].running.lastIndex(of: number) else { return }
       byBuffer[thread].running.removeSubrange(index...)
       records[at: position].run?.end(at: moment.time)
       // By now, a promise has settled or adopted another one; an observer does neither.
-      if records[at: position].adopted == nil { end(position, moment) }
+      if records[at: position].adopted == nil { end(position, Ending(moment: moment)) }
     case .adopted:
-      guard let position = records.position(of: event.promise),
-        let inner = find(event.otherPromise, isSettled: isOtherSettled, moment), inner != position
-      else { return }
+      let inner = find(event.otherPromise, isSettled: isOtherSettled, moment)
+      guard let inner, inner != position else { return }
       records[at: position].adopted = records[at: inner].number
-      records[at: inner].adopter = records[at: position].number
+      records[at: inner].adopter = number
     case .settled:
-      guard let position = records.position(of: event.promise) else { return }
       let failure = event.payload?.rejection.map { failureNumber(of: $0) }
-      settle(
+      recognizePromise(at: position)
+      end(
         position,
         Ending(moment: moment, callStack: callStack, rejection: failure, isSettlement: true))
       if let failure, failures[failure]?.records == 0 { discard(failure) }
-    case .withdrawn:
-      if let position = records.position(of: event.promise) { end(position, moment) }
-    case .cancellationRequested:
-      guard let number = number(event.promise) else { return }
-      if cancellations[number] == nil { cancellations[number] = moment }
+    case .withdrawn: end(position, Ending(moment: moment))
+    case .cancellationRequested: if cancellations[number] == nil { cancellations[number] = moment }
     case .waitStarted:
-      guard let position = records.position(of: event.promise) else { return }
       records[at: position].kind = .wait
       records[at: position].result = moment.inside
       records[at: position].run = Record.Run(moment, callsClosure: false)
     case .waitEnded:
-      guard let position = records.position(of: event.promise) else { return }
       records[at: position].run?.end(at: moment.time)
-      end(position, moment)
-    case .released:
-      release(event.promise, moment)
-    case .named:
-      let position = records.position(of: event.promise) ?? add(event.promise, .unknown, moment)
-      names[records[at: position].number] = event.payload?.name
+      end(position, Ending(moment: moment))
+    case .released: release(position, moment)
+    case .named: names[number] = event.payload?.name
     case .scope: break
     }
   }
@@ -171,11 +172,6 @@ extension Log {
   /// The promises that were created during the recording and are still in memory.
   var living: [Record] { records.living.filter(\.isOwnPromise) }
 
-  /// Returns the number of a promise in the record that is in memory.
-  private func number(_ promise: PromiseDiagnostics.PromiseID) -> Int? {
-    records.position(of: promise).map { records[at: $0].number }
-  }
-
   /// Whether a promise that is in memory is in the record.
   func contains(_ promise: PromiseDiagnostics.PromiseID) -> Bool {
     records.position(of: promise) != nil
@@ -185,16 +181,8 @@ extension Log {
   private mutating func add(
     _ id: PromiseDiagnostics.PromiseID, _ kind: Record.Kind, _ moment: Moment
   ) -> Int {
-    records.insert(Record(number: takeNumber(), id: id, kind: kind, made: moment))
-  }
-
-  /// Returns an unused number; records keep them in 32 bits.
-  private mutating func takeNumber() -> Int {
-    repeat {
-      if nextNumber == UInt32.max { (nextNumber, reusesNumbers) = (0, true) }
-      nextNumber += 1
-    } while reusesNumbers && records.contains(nextNumber)
-    return nextNumber
+    repeat { takeNumber() } while records.contains(nextNumber)
+    return records.insert(Record(number: nextNumber, id: id, kind: kind, made: moment))
   }
 
   /// Returns the number of a rejection.
@@ -230,19 +218,8 @@ extension Log {
     }
   }
 
-  private mutating func settle(_ position: Int, _ settlement: Ending) {
-    recognizePromise(at: position)
-    guard records[at: position].settlement == nil else { return }
-    noteEnd(position)
-    records[at: position].ending = settlement
-    if let failure = settlement.rejection {
-      failures[failure]?.records += 1
-      failures[failure]?.living += 1
-    }
-  }
-
-  private mutating func release(_ id: PromiseDiagnostics.PromiseID, _ moment: Moment) {
-    guard let position = records.release(id) else { return }
+  private mutating func release(_ position: Int, _ moment: Moment) {
+    records.release(position)
     let record = records[at: position]
     if record.isPending, let inner = record.adopted,
       let outer = record.adopter.flatMap(records.position),
@@ -252,7 +229,7 @@ extension Log {
       records[at: outer].adopted = inner
       if let inner = records.position(of: inner) { records[at: inner].adopter = record.adopter }
     }
-    end(position, moment)
+    end(position, Ending(moment: moment))
     noteRelease(of: record)
   }
 }
@@ -260,16 +237,15 @@ extension Log {
 // MARK: - Discarding records
 
 extension Log {
-  private mutating func end(_ position: Int, _ moment: Moment) {
-    guard records[at: position].isPending else { return }
-    noteEnd(position)
-    records[at: position].ending = Ending(moment: moment, rejection: nil)
-  }
-
-  /// Notes that a record can be discarded from now on, unless it has ended before.
-  private mutating func noteEnd(_ position: Int) {
-    if limit != nil, records[at: position].isPending {
-      ended.append(UInt32(records[at: position].number))
+  /// Notes how a record ended, which can be discarded from now on; only a settlement counts later.
+  private mutating func end(_ position: Int, _ ending: Ending) {
+    let record = records[at: position]
+    guard record.isPending || ending.isSettlement && record.settlement == nil else { return }
+    if limit != nil, record.isPending { ended.append(UInt32(record.number)) }
+    records[at: position].ending = ending
+    if let failure = ending.rejection {
+      failures[failure]?.records += 1
+      failures[failure]?.living += 1
     }
   }
 
@@ -286,7 +262,7 @@ extension Log {
         }
         continue
       }
-      while !records.contains(oldest) { oldest = oldest == UInt32.max ? 1 : oldest + 1 }
+      while !records.contains(oldest) { oldest = oldest % Int(UInt32.max) + 1 }
       forget(oldest)
     }
   }
@@ -306,7 +282,7 @@ extension Log {
   private mutating func discard(_ failure: Int) {
     guard let rejection = failures.removeValue(forKey: failure)?.rejection else { return }
     if failureNumbers[rejection.id] == failure { failureNumbers[rejection.id] = nil }
-    discarded.append(Payload(.rejection(rejection)))
+    discarded.append(Payload(rejection: rejection))
   }
 
   /// What a report says about discarded promises; nil if there are none.

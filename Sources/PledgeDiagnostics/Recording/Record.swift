@@ -29,7 +29,7 @@ struct Ending: Sendable {
   /// The number of its call stack.
   var callStack: UInt32 = 0
   /// The number of the rejection in the log; nil if it was fulfilled.
-  @Compact var rejection: Int?
+  @Compact var rejection: Int? = nil
   var isSettlement = false
 }
 

@@ -9,28 +9,25 @@
 enum Recorder {
   /// What the traces need, which each event reads without a lock.
   struct Settings: AtomicValue {
-    var capturesPlaces = false
-    var hasScopes = false
-    var isRecording = false
+    private(set) var word: UInt64
+
+    init(word: UInt64) { self.word = word }
+
+    fileprivate init(_ state: State) {
+      word = UInt64(state.ofProcess?.sampling ?? 1) << 32
+      if !state.routes.traces.isEmpty { word |= 4 }
+      if state.ofProcess != nil || hasScopes { word |= 2 }
+      if state.traces.contains(where: \.capturesPlaces) { word |= 1 }
+    }
+
+    var capturesPlaces: Bool { word & 1 != 0 }
+    var isRecording: Bool { word & 2 != 0 }
+    var hasScopes: Bool { word & 4 != 0 }
     /// The number of roots of which one is in the sample; 1 if there is no sample.
-    var sampling: UInt32 = 1
-
-    init() {}
-
-    init(word: UInt64) {
-      capturesPlaces = word & 1 != 0
-      hasScopes = word & 2 != 0
-      isRecording = word & 4 != 0
-      sampling = UInt32(word >> 32)
-    }
-
-    var word: UInt64 {
-      (capturesPlaces ? 1 : 0) | (hasScopes ? 2 : 0) | (isRecording ? 4 : 0)
-        | UInt64(sampling) << 32
-    }
+    var sampling: UInt32 { UInt32(word >> 32) }
   }
 
-  private struct State {
+  fileprivate struct State {
     var ofProcess: Trace?
     var routes = Routes()
     var buffers: [EventBuffer] = []
@@ -48,7 +45,7 @@ enum Recorder {
   }
 
   private static let state = Mutex(State())
-  private static let settingsWord = Atomic<Settings>(Settings())
+  private static let settingsWord = Atomic<Settings>(Settings(word: 1 << 32))
 
   static var settings: Settings { settingsWord.load(ordering: .relaxed) }
 
@@ -90,55 +87,49 @@ extension Recorder {
   }
 
   private static func change(_ change: (inout State) -> Void) {
-    let garbage = state.withLock { state in
+    _ = update { state in
       let old = state.ofProcess
-      let garbage = consume(&state)
       change(&state)
-      var settings = Settings()
-      settings.isRecording = state.ofProcess != nil || !state.routes.traces.isEmpty
-      settings.hasScopes = !state.routes.traces.isEmpty
-      settings.capturesPlaces =
-        state.ofProcess?.capturesPlaces == true || state.routes.placeCount > 0
-      settings.sampling = state.ofProcess?.sampling ?? 1
+      let settings = Settings(state)
       if settings.sampling > 1 { Sample.shared.removeAll() }
       settingsWord.store(settings, ordering: .relaxed)
       // Set under the lock, so the later of two changes is also the last to set the tracer.
       PromiseDiagnostics.setTracer(settings.isRecording ? tracer : nil)
-      return (garbage, old)
+      return old
     }
-    withExtendedLifetime(garbage) {}
   }
 
-  /// Returns the result of `body`, which can read the logs of the traces, with all events up to now.
-  ///
-  /// It's called under the lock, so it must not run user code.
-  static func withLogs<Result>(_ body: () -> Result) -> Result {
+  /// Applies all events up to now to the traces, and returns the result of `body`.
+  private static func update<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
     let (result, garbage) = state.withLock { state in
-      let garbage = consume(&state)
-      return (body(), garbage)
+      (state.full, state.promises) = ([], 0)
+      let garbage = apply(&state, upTo: SystemClock.now, isReport: true)
+      return (body(&state), garbage)
     }
     withExtendedLifetime(garbage) {}
     return result
   }
 
+  /// Returns the result of `body`, which can read the traces' logs of all events up to now.
+  ///
+  /// It's called under the lock, so it must not run user code.
+  static func withLogs<Result: Sendable>(_ body: () -> Result) -> Result { update { _ in body() } }
+
   /// Passes an unhandled rejection to the traces that claim it, and returns whether one stored it.
   static func claim(_ rejection: PromiseDiagnostics.UnhandledRejection, _ id: UInt) -> Bool {
     guard settings.hasScopes else { return false }
-    let (isClaimed, garbage) = state.withLock { state in
-      let garbage = consume(&state)
+    return update { state in
       let trace = state.routes.claimant(of: id)
       trace?.log.unhandled.append(rejection)
-      return (trace != nil, garbage)
+      return trace != nil
     }
-    withExtendedLifetime(garbage) {}
-    return isClaimed
   }
 
   /// Records the name of a promise.
   static func record(name: () -> String, of promise: PromiseDiagnostics.PromiseID) {
     let settings = settings
     guard settings.isRecording else { return }
-    let name = Payload(.name(name())).retained
+    let name = Payload(name: name()).retained
     EventBuffer.current(EventBuffer.key)._withUnsafeGuaranteedRef { buffer in
       if settings.hasScopes { buffer.recordScope() }
       buffer.append(Event(.named, promise, at: SystemClock.now, object: name))
@@ -194,12 +185,6 @@ extension Recorder {
     }
     state.full.removeFirst(count)
     return apply(&state, upTo: min(end, SystemClock.now), isReport: false)
-  }
-
-  /// Applies all events up to now.
-  private static func consume(_ state: inout State) -> [Payload] {
-    (state.full, state.promises) = ([], 0)
-    return apply(&state, upTo: SystemClock.now, isReport: true)
   }
 
   /// Applies the events up to `end`, which isn't later than now.

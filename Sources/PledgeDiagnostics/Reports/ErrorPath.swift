@@ -26,7 +26,7 @@ extension Trace {
   public func errorPath(of promise: Promise<some Any>) -> ErrorPath? {
     let snapshot = snapshot()
     // The latest, because identifiers are reused.
-    return snapshot.ordered.last { $0.id == promise.id }.flatMap(ErrorTracer(snapshot).path)
+    return snapshot.ordered.last { $0.id == promise.id }.flatMap(snapshot.errorPath)
   }
 
   /// Returns the path of the latest error in the record that has no consumer; nil if there is none.
@@ -37,6 +37,6 @@ extension Trace {
   ///
   /// - Complexity: O(n log n) for n promises in the record.
   public func lastUnhandledErrorPath() -> ErrorPath? {
-    ErrorTracer(snapshot()).lastUnhandledPath()
+    snapshot().lastUnhandledErrorPath()
   }
 }

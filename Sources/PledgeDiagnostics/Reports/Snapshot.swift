@@ -5,21 +5,31 @@ struct Snapshot {
   let log: Log
   /// The time in nanoseconds.
   let now: Int64
+  /// The records in the order of their numbers.
+  var ordered: some BidirectionalCollection<Record> {
+    numbers.lazy.compactMap { log.records[$0] }
+  }
   private let numbers: [Int]
-  private let locations = LocationFinder.shared
+  /// The promises for which a combinator waits, or that were passed to a promise's resolver, by the
+  /// number of the combinator's or resolver's promise.
+  let inputs: [Int: [Int]]
 
   init(log: Log, now: Int64) {
     self.log = log
     self.now = now
     numbers = log.records.numbers
+    var inputs: [Int: [Int]] = [:]
+    for record in numbers.lazy.compactMap({ log.records[$0] }) where record.isInput {
+      if let result = record.result, let source = record.source, log.records.contains(result),
+        log.records.contains(source)
+      {
+        inputs[result, default: []].append(source)
+      }
+    }
+    self.inputs = inputs
   }
 
   var records: RecordTable { log.records }
-
-  /// The records in the order of their numbers.
-  var ordered: some BidirectionalCollection<Record> {
-    numbers.lazy.compactMap { log.records[$0] }
-  }
 
   /// Returns the error with which a promise was rejected.
   func error(of record: Record) -> (any Error)? {
@@ -27,7 +37,9 @@ struct Snapshot {
   }
 
   /// Returns the source location of a call stack: its first function outside the library.
-  func location(of callStack: UInt32) -> SourceLocation? { locations.location(of: callStack) }
+  func location(of callStack: UInt32) -> SourceLocation? {
+    LocationFinder.shared.location(of: callStack)
+  }
 
   /// Returns the source location at which a promise was created.
   func location(of record: Record) -> SourceLocation? {
@@ -165,21 +177,6 @@ struct Dependencies {
   }
 
   private func isPending(_ number: Int) -> Bool { snapshot.records[number]?.isPending == true }
-}
-
-extension Snapshot {
-  /// The promises for which a combinator waits, or that were passed to a promise's resolver, by the
-  /// number of the combinator's or resolver's promise.
-  var inputs: [Int: [Int]] {
-    var inputs: [Int: [Int]] = [:]
-    for record in ordered where record.isInput {
-      guard let result = record.result, let source = record.source, records.contains(result),
-        records.contains(source)
-      else { continue }
-      inputs[result, default: []].append(source)
-    }
-    return inputs
-  }
 }
 
 extension Int64 {
