@@ -129,7 +129,9 @@ public final class Trace: @unchecked Sendable {
 
   /// Calls `body` with the log of all events up to now, under the recorder's lock; `body` must not
   /// run user code.
-  func withLog<Result: Sendable>(_ body: (Log) -> Result) -> Result { Recorder.withLogs { body(log) } }
+  func withLog<Result: Sendable>(_ body: (Log) -> Result) -> Result {
+    Recorder.withLogs { body(log) }
+  }
 
   /// Returns a copy of everything recorded so far.
   func snapshot() -> Snapshot {

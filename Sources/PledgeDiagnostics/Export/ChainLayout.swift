@@ -10,7 +10,6 @@ struct ChainLayout {
   struct Place {
     let number: Int
     let depth: Int
-    /// The index of the first place of its chain.
     let head: Int
     /// The index after the chain and everything indented in it; only for the chain's first place.
     var chainEnd: Int?
@@ -19,9 +18,7 @@ struct ChainLayout {
   private(set) var places: [Place] = []
 
   private let snapshot: Snapshot
-  /// The records attached to a promise.
   private var consumers: [Int: [Int]] = [:]
-  /// The chains indented below a promise.
   private var chains: [Int: [Int]] = [:]
   private var parents: [Int: Int] = [:]
 
@@ -49,8 +46,6 @@ struct ChainLayout {
     arrange(shown.map(\.number).filter { parents[$0] == nil })
   }
 
-  /// Returns the promise in whose handler a promise was created, ignoring the library's internal
-  /// handlers.
   func surroundings(of record: Record) -> Int? {
     var inner = record
     // A promise from before the recording wasn't created where it was first seen.

@@ -153,7 +153,6 @@ private struct Timeline {
     return snapshot.error(of: record) is CancellationError ? "cancelled" : "rejected"
   }
 
-  /// Returns why it's pending.
   private func reason(of record: Record) -> String? {
     guard record.isPending else { return nil }
     let reason = snapshot.reason(of: record, dependencies[record.number].first)

@@ -42,26 +42,13 @@ struct Event {
   // In an order that leaves no gaps.
   let time: Int64
   let kind: Kind
-  let flags: Flags
+  var flags: Flags = []
   /// The number of the call stack; zero if there is none.
-  let callStack: UInt32
+  var callStack: UInt32 = 0
   let promise: PromiseDiagnostics.PromiseID
-  let other: UInt
+  var other: UInt = 0
   /// An object that the event retains, the number of a permanent executor, or a line.
-  let object: UInt
-
-  init(
-    _ kind: Kind, _ promise: PromiseDiagnostics.PromiseID, at time: Int64, flags: Flags = [],
-    other: UInt = 0, callStack: UInt32 = 0, object: UInt = 0
-  ) {
-    self.time = time
-    self.kind = kind
-    self.flags = flags
-    self.callStack = callStack
-    self.promise = promise
-    self.other = other
-    self.object = object
-  }
+  var object: UInt = 0
 
   var otherPromise: PromiseDiagnostics.PromiseID { PromiseDiagnostics.PromiseID(rawValue: other) }
 
@@ -93,7 +80,6 @@ final class Payload: Sendable {
     self.rejection = rejection
   }
 
-  /// A new reference for an event.
   var retained: UInt { UInt(bitPattern: Unmanaged.passRetained(self).toOpaque()) }
 
   /// The executors that exist as long as the process, in the order of the numbers that events store.

@@ -12,7 +12,6 @@ final class EventBuffer: @unchecked Sendable {
   /// the thread's, and the lock of `Recorder` guards `next`.
   final class Chunk: @unchecked Sendable {
     static let capacity = 1024
-    /// The number of chunks in memory.
     static let total = Atomic<Int>(0)
 
     private static let size = capacity * MemoryLayout<Event>.stride
@@ -22,7 +21,6 @@ final class EventBuffer: @unchecked Sendable {
     let count = Atomic<Int>(0)
     /// The number of promises and observers that the events create; the thread's.
     @exclusivity(unchecked) var promiseCount = 0
-    /// The thread's next chunk.
     @exclusivity(unchecked) var next: Chunk?
 
     init() {
@@ -39,7 +37,6 @@ final class EventBuffer: @unchecked Sendable {
       _ = Self.total.wrappingSubtract(1, ordering: .relaxed)
     }
 
-    /// Empties it for another use.
     func reuse() {
       count.store(0, ordering: .relaxed)
       promiseCount = 0
@@ -48,14 +45,12 @@ final class EventBuffer: @unchecked Sendable {
   }
 
   private let sample = Sample.shared
-  /// Its number among the buffers.
   let number: Int
   let isMain: Bool
 
   // Guarded by the recorder's lock.
   /// The first event that hasn't been applied.
   @exclusivity(unchecked) var unapplied: Cursor
-  /// The number of the trace in whose task the last applied event happened.
   @exclusivity(unchecked) var scope: UInt32 = 0
 
   // The thread's.
@@ -69,13 +64,9 @@ final class EventBuffer: @unchecked Sendable {
   @exclusivity(unchecked) private var running: [(promise: UInt, isSampled: Bool)] = []
   /// The observer that is being created.
   @exclusivity(unchecked) private var observing: UInt = 0
-  /// The file in which the thread created a promise last.
-  @exclusivity(unchecked) private var lastFile: (name: UnsafePointer<UInt8>?, isUsers: Bool) =
-    (nil, false)
   /// The time of the thread's last event, and the promise that it settled last.
   @exclusivity(unchecked) private var lastTime: Int64 = 0
   @exclusivity(unchecked) private var settled: UInt = 0
-  /// The executor that the thread used last.
   @exclusivity(unchecked) private var executor: Payload?
   @exclusivity(unchecked) private var knownCallStacks = KnownCallStacks()
   @exclusivity(unchecked) private var roots: UInt32 = 0
@@ -88,8 +79,6 @@ final class EventBuffer: @unchecked Sendable {
     events = chunk.events
     endOfStack = FramePointers.endOfStack
   }
-
-  // MARK: - The thread's buffer
 
   static let key: pthread_key_t = {
     var key = pthread_key_t()
@@ -117,13 +106,10 @@ final class EventBuffer: @unchecked Sendable {
     return Unmanaged.passUnretained(buffer)
   }
 
-  /// Prepares the buffer of a thread that has ended for another thread.
   func reuse() {
     endOfStack = FramePointers.endOfStack
     running = []
   }
-
-  // MARK: - Writing
 
   func record(_ event: borrowing PromiseDiagnostics.TraceEvent) {
     let settings = Recorder.settings
@@ -148,7 +134,7 @@ final class EventBuffer: @unchecked Sendable {
       flags.insert(.isFirst)
       other = origin.map { UInt(bitPattern: $0.fileBytes) } ?? 0
       object = origin?.line ?? 0
-      if !(origin.map(isUsers) ?? false) { callStack = captureCallStack(settings) }
+      if origin.map(SourceLocation.isInLibrary) ?? true { callStack = captureCallStack(settings) }
     case .attached(let source, let isSettled, let reference, let isOperator):
       kind = .attached
       if isSettled { flags.insert(.isSettled) }
@@ -186,8 +172,8 @@ final class EventBuffer: @unchecked Sendable {
     if flags.contains(.isFirst) { chunk.promiseCount += 1 }
     append(
       Event(
-        kind, event.promise, at: lastTime, flags: flags, other: other, callStack: callStack,
-        object: object))
+        time: lastTime, kind: kind, flags: flags, callStack: callStack, promise: event.promise,
+        other: other, object: object))
   }
 
   @inline(__always)
@@ -212,18 +198,8 @@ final class EventBuffer: @unchecked Sendable {
     let scope = Trace.scope?.number ?? 0
     guard scope != recordedScope else { return }
     recordedScope = scope
-    append(
-      Event(
-        .scope, PromiseDiagnostics.PromiseID(rawValue: 0), at: SystemClock.now,
-        other: UInt(scope)))
-  }
-
-  /// Returns whether a promise was created outside the library, so that it needs no call stack.
-  private func isUsers(_ origin: PromiseDiagnostics.SourceLocation) -> Bool {
-    if origin.fileBytes != lastFile.name {
-      lastFile = (origin.fileBytes, !SourceLocation.isInLibrary(origin))
-    }
-    return lastFile.isUsers
+    let none = PromiseDiagnostics.PromiseID(rawValue: 0)
+    append(Event(time: SystemClock.now, kind: .scope, promise: none, other: UInt(scope)))
   }
 
   private func captureCallStack(_ settings: Recorder.Settings) -> UInt32 {
@@ -238,8 +214,6 @@ final class EventBuffer: @unchecked Sendable {
     executor = payload
     return payload.retained
   }
-
-  // MARK: - The sample
 
   /// Returns whether an event's promise belongs to the sample: it's one of the chosen roots, waits
   /// for a promise of the sample, or was created in a handler of the sample.

@@ -2,10 +2,9 @@ import Pledge
 
 /// The state of a trace: the records of promises, updated by each event.
 struct Log: Sendable {
-  /// A thread, and the handlers that run on it.
   struct Thread: Sendable {
-    var number: UInt32 = 0
-    var isMain = false
+    let number: UInt32
+    let isMain: Bool
     /// The handlers that run on it, the innermost last.
     var running: [Int] = []
   }
@@ -18,21 +17,18 @@ struct Log: Sendable {
   }
 
   private(set) var records = RecordTable()
-  /// The names that promises have, by their numbers.
   private(set) var names: [Int: String] = [:]
-  /// When promises were cancelled directly, by their numbers.
   private(set) var cancellations: [Int: Moment] = [:]
-  /// The rejections of the records, by their numbers.
   private(set) var failures: [Int: Failure] = [:]
   /// The numbers of the rejections whose promises are in memory; the identifiers are reused.
   private var failureNumbers: [UInt: Int] = [:]
   private var nextFailure = 1
-  /// The threads, by the numbers of their buffers; the number of one without events is zero.
-  private var byBuffer: [Thread] = []
+  private(set) var threads: [Thread] = []
+  /// The indices of the threads by the numbers of their buffers.
+  private var threadIndices: [Int: Int] = [:]
   /// The numbers of promises that were discarded after they had settled, and while they were pending.
   private(set) var forgottenSettled = 0
   private(set) var forgottenPending = 0
-  /// The unhandled rejections that the trace has claimed.
   var unhandled: [PromiseDiagnostics.UnhandledRejection] = []
 
   private let limit: Int?
@@ -48,7 +44,7 @@ struct Log: Sendable {
   ///
   /// They retain users' errors, whose release can release promises, so they must be released
   /// outside the locks.
-  private var discarded: [Payload] = []
+  var discarded: [Payload] = []
 
   init(limit: Int?, capturesPlaces: Bool, start: Int64) {
     self.limit = limit
@@ -79,11 +75,10 @@ extension Log {
   private mutating func enter(
     _ event: Event, of buffer: EventBuffer, _ isOtherSkipped: Bool
   ) {
-    let thread = buffer.number
-    noteThread(of: buffer)
+    let thread = index(of: buffer)
     let moment = Moment(
-      time: event.time - start, thread: byBuffer[thread].number,
-      inside: byBuffer[thread].running.last)
+      time: event.time - start, thread: threads[thread].number,
+      inside: threads[thread].running.last)
     let callStack = capturesPlaces ? event.callStack : 0
     // A promise that was skipped has settled by now.
     let isOtherSettled = event.flags.contains(.isSettled) || isOtherSkipped
@@ -122,15 +117,15 @@ extension Log {
         records[at: position].kind = .handler
       }
     case .handlerStarted:
-      byBuffer[thread].running.append(number)
+      threads[thread].running.append(number)
       // A handler that adopted a promise starts again to copy its result.
       if records[at: position].run == nil {
         records[at: position].run = Record.Run(
           moment, callsClosure: event.flags.contains(.hasClosure))
       }
     case .handlerReturned:
-      guard let index = byBuffer[thread].running.lastIndex(of: number) else { return }
-      byBuffer[thread].running.removeSubrange(index...)
+      guard let index = threads[thread].running.lastIndex(of: number) else { return }
+      threads[thread].running.removeSubrange(index...)
       records[at: position].run?.end(at: moment.time)
       // By now, a promise has settled or adopted another one; an observer does neither.
       if records[at: position].adopted == nil { end(position, Ending(moment: moment)) }
@@ -161,23 +156,20 @@ extension Log {
     }
   }
 
-  private mutating func noteThread(of buffer: EventBuffer) {
-    while byBuffer.count <= buffer.number { byBuffer.append(Thread()) }
-    guard byBuffer[buffer.number].number == 0 else { return }
-    byBuffer[buffer.number] = Thread(number: UInt32(threads.count + 1), isMain: buffer.isMain)
+  private mutating func index(of buffer: EventBuffer) -> Int {
+    if let index = threadIndices[buffer.number] { return index }
+    threadIndices[buffer.number] = threads.count
+    threads.append(Thread(number: UInt32(threads.count + 1), isMain: buffer.isMain))
+    return threads.count - 1
   }
-
-  var threads: [Thread] { byBuffer.filter { $0.number > 0 } }
 
   /// The promises that were created during the recording and are still in memory.
   var living: [Record] { records.living.filter(\.isOwnPromise) }
 
-  /// Whether a promise that is in memory is in the record.
   func contains(_ promise: PromiseDiagnostics.PromiseID) -> Bool {
     records.position(of: promise) != nil
   }
 
-  /// Adds a record, and returns its position.
   private mutating func add(
     _ id: PromiseDiagnostics.PromiseID, _ kind: Record.Kind, _ moment: Moment
   ) -> Int {
@@ -196,7 +188,6 @@ extension Log {
     return nextFailure
   }
 
-  /// Notes that a promise with a rejection has been released, or discarded.
   private mutating func noteRelease(of record: Record) {
     guard let number = record.settlement?.rejection, let failure = failures[number] else { return }
     failures[number]?.living -= 1
@@ -285,13 +276,9 @@ extension Log {
     discarded.append(Payload(rejection: rejection))
   }
 
-  /// What a report says about discarded promises; nil if there are none.
   var notice: String? {
     if forgottenSettled + forgottenPending == 0 { return nil }
     return "The limit was reached: \(forgottenSettled) settled and \(forgottenPending) pending "
       + "promises were discarded."
   }
-
-  /// Returns the discarded errors.
-  mutating func takeDiscarded() -> [Payload] { exchange(&discarded, with: []) }
 }

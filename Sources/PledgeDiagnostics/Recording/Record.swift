@@ -56,8 +56,8 @@ struct Record: Sendable {
   /// The execution of the handler, or the wait.
   struct Run: Sendable {
     let start: Int64
-    /// When it ended; `Int64.max` while it runs.
-    private var endTime = Int64.max
+    /// When it ended; nil while it runs.
+    private(set) var end: Int64?
     let thread: UInt32
     /// Whether the user's closure was called; it isn't if it doesn't handle this kind of result.
     let callsClosure: Bool
@@ -68,9 +68,8 @@ struct Record: Sendable {
       self.callsClosure = callsClosure
     }
 
-    var isRunning: Bool { endTime == .max }
-    var end: Int64? { isRunning ? nil : endTime }
-    mutating func end(at time: Int64) { endTime = min(endTime, time) }
+    var isRunning: Bool { end == nil }
+    mutating func end(at time: Int64) { end = end ?? time }
   }
 
   // In an order that leaves no gaps.

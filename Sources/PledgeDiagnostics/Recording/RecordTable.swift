@@ -35,7 +35,6 @@ struct RecordTable: Sendable {
     byPromise.position(of: promise.rawValue, in: blocks)
   }
 
-  /// Adds a record, and returns its position.
   mutating func insert(_ record: Record) -> Int {
     if count % Self.blockSize == 0 {
       blocks.append([])
@@ -87,7 +86,6 @@ private struct PositionTable: Sendable {
 
   init(isByPromise: Bool) { self.isByPromise = isByPromise }
 
-  /// The positions, in no particular order.
   var positions: [UInt32] { slots.filter { $0 < Self.removed } }
 
   func position(of key: UInt, in blocks: [[Record]]) -> Int? {

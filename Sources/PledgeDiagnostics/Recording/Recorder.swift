@@ -125,14 +125,13 @@ extension Recorder {
     }
   }
 
-  /// Records the name of a promise.
   static func record(name: () -> String, of promise: PromiseDiagnostics.PromiseID) {
     let settings = settings
     guard settings.isRecording else { return }
     let name = Payload(name: name()).retained
     EventBuffer.current(EventBuffer.key)._withUnsafeGuaranteedRef { buffer in
       if settings.hasScopes { buffer.recordScope() }
-      buffer.append(Event(.named, promise, at: SystemClock.now, object: name))
+      buffer.append(Event(time: SystemClock.now, kind: .named, promise: promise, object: name))
     }
   }
 }
@@ -152,7 +151,6 @@ extension Recorder {
     }
   }
 
-  /// Keeps the buffer of a thread that has ended for another thread.
   static func recycle(_ buffer: EventBuffer) {
     state.withLock { $0.unused.append(buffer) }
   }
@@ -235,7 +233,7 @@ extension Recorder {
         threads.insert((time, buffer), at: later + 1)
       }
     }
-    for trace in state.traces { garbage += trace.log.takeDiscarded() }
+    for trace in state.traces { garbage += exchange(&trace.log.discarded, with: []) }
     if isReport { state.spare = [] }
     return garbage
   }

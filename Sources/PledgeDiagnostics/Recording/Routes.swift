@@ -28,7 +28,6 @@ struct Routes {
     }
   }
 
-  /// Applies an event of a thread to the traces that it concerns.
   mutating func apply(_ event: Event, of buffer: EventBuffer) {
     let thread = buffer.number
     var concerned = union(traces[buffer.scope] ?? [], owners[event.promise] ?? [])
@@ -67,7 +66,6 @@ struct Routes {
     return new.isEmpty ? traces : traces + new
   }
 
-  /// Returns the trace that claims an unhandled rejection.
   mutating func claimant(of rejection: UInt) -> Trace? {
     claims.removeValue(forKey: rejection).flatMap { traces[$0]?.first }
   }

@@ -23,7 +23,6 @@ struct Sample: @unchecked Sendable {
     }
   }
 
-  /// Empties the sample before a trace starts.
   func removeAll() {
     for index in 0..<Self.bucketSize * Self.bucketCount {
       words[index].store(0, ordering: .relaxed)
@@ -51,7 +50,6 @@ struct Sample: @unchecked Sendable {
     return true
   }
 
-  /// Returns the index of a word in the bucket of a promise.
   private func index(of word: UInt, in promise: PromiseDiagnostics.PromiseID) -> Int? {
     let hash = (promise.rawValue >> 4) &* 0x9E37_79B9_7F4A_7C15 >> 32
     let start = Int(hash % UInt(Self.bucketCount)) * Self.bucketSize

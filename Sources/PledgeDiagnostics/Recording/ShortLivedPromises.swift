@@ -59,7 +59,6 @@ struct ShortLivedPromises {
     }
   }
 
-  /// Returns the slot of a promise, or the free slot where it belongs.
   private func slot(of id: UInt) -> UnsafeMutablePointer<Slot> {
     var index = Int(truncatingIfNeeded: (id &* 0x9E37_79B9_7F4A_7C15) >> 28) & (Self.size - 1)
     while slots[index].id != id, slots[index].id != 0 { index = (index + 1) & (Self.size - 1) }

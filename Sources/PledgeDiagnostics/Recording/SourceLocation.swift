@@ -21,18 +21,6 @@ extension Trace {
       return "\(file[(start ?? bytes.startIndex)...]):\(line)"
     }
 
-    init(_ origin: PromiseDiagnostics.SourceLocation) {
-      self.init(
-        file: origin.fileID, line: Int(clamping: origin.line), function: nil, operation: nil)
-    }
-
-    init(file: String, line: Int, function: String?, operation: String?) {
-      self.file = file
-      self.line = line
-      self.function = function
-      self.operation = operation
-    }
-
     /// The drop-in modules, which aren't the user's code.
     private static let dropIns = ["PromiseKit", "PMKFoundation", "Promises"]
 

@@ -36,7 +36,6 @@ extension Snapshot {
     return left.max { ($0.endTime, $0.number) < ($1.endTime, $1.number) }.flatMap(errorPath)
   }
 
-  /// Returns how the error reached its first promise.
   private func errorBeginning(of record: Record) -> String {
     let error = error(of: record)
     if error is CancellationError, log.cancellations[record.number] != nil {

@@ -31,7 +31,6 @@ struct Snapshot {
 
   var records: RecordTable { log.records }
 
-  /// Returns the error with which a promise was rejected.
   func error(of record: Record) -> (any Error)? {
     record.settlement?.rejection.flatMap { log.failures[$0]?.rejection.error }
   }
@@ -41,10 +40,10 @@ struct Snapshot {
     LocationFinder.shared.location(of: callStack)
   }
 
-  /// Returns the source location at which a promise was created.
   func location(of record: Record) -> SourceLocation? {
     if let origin = record.origin, !SourceLocation.isInLibrary(origin) {
-      return SourceLocation(origin)
+      return SourceLocation(
+        file: origin.fileID, line: Int(clamping: origin.line), function: nil, operation: nil)
     }
     return location(of: record.callStack)
   }
@@ -54,7 +53,6 @@ struct Snapshot {
     record.callStack != 0 && location(of: record.callStack) == nil
   }
 
-  /// Returns the operation that created a promise.
   func operation(of record: Record) -> String {
     let operation = location(of: record.callStack)?.operation
     switch record.kind {
@@ -79,9 +77,8 @@ struct Snapshot {
     "#\(record.number) \(label(of: record))" + (location(of: record).map { " at \($0)" } ?? "")
   }
 
-  /// Returns the name of a thread.
   func threadName(_ number: UInt32) -> String {
-    log.threads.contains { $0.number == number && $0.isMain }
+    log.threads[Int(number) - 1].isMain
       ? "the main thread" : "thread \(number)"
   }
 }
@@ -130,7 +127,6 @@ struct Dependencies {
     }
   }
 
-  /// Adds a dependency if both promises are pending.
   private mutating func add(_ number: Int, _ target: Int, _ reason: Dependency) {
     if isPending(number), isPending(target) {
       others[number, default: []].append(Edge(target: target, reason: reason))
@@ -139,30 +135,20 @@ struct Dependencies {
 
   /// Adds the waits that block the executors of handlers that haven't started.
   mutating func addExecutors() {
-    struct Blocked {
-      let wait: Int
-      let executors: [PromiseDiagnostics.Executor]
-      let isMain: Bool
-    }
     let waits = snapshot.ordered.filter { $0.isPending && $0.kind == .wait }
-    let blocked = waits.compactMap { wait -> Blocked? in
-      let thread = snapshot.log.threads.first { $0.number == wait.made.thread }
-      guard let thread else { return nil }
-      return Blocked(
-        wait: wait.number,
-        executors: thread.running.compactMap { snapshot.records[$0]?.executor },
-        isMain: thread.isMain)
-    }
+    let blocked = waits.map { ($0.number, snapshot.log.threads[Int($0.made.thread) - 1]) }
     guard !blocked.isEmpty else { return }
     for record in snapshot.ordered where record.isPending && record.kind == .handler {
       guard let executor = record.executor, record.run == nil, executor.isSerial != false else {
         continue
       }
-      for thread in blocked where thread.wait != record.number {
+      for (wait, thread) in blocked where wait != record.number {
         let isMain = thread.isMain && executor.name == "main"
-        let isSame = executor.id != nil && thread.executors.contains { $0.id == executor.id }
+        let isSame =
+          executor.id != nil
+          && thread.running.contains { snapshot.records[$0]?.executor?.id == executor.id }
         if isMain || isSame {
-          add(record.number, thread.wait, .executor(isCertain: executor.isSerial == true))
+          add(record.number, wait, .executor(isCertain: executor.isSerial == true))
         }
       }
     }
