@@ -147,6 +147,14 @@ extension TraceTests {
       }
     }
 
+    @Test func nameOutsideTheSample_isNotRecorded() async {
+      await #expect(processExitsWith: .success) {
+        let trace = Trace.start(capturesPlaces: false, samplingInterval: 10)
+        for number in 0..<100 { Promise<Int>.withResolvers().promise.named("\(number)") }
+        #expect(trace.count == 10)
+      }
+    }
+
     @Test func chainsThatBeginSettled_areRoots() async {
       await #expect(processExitsWith: .success) {
         let trace = Trace.start(capturesPlaces: false, samplingInterval: 4)

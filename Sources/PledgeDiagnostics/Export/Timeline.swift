@@ -20,8 +20,6 @@ extension Trace {
   /// Writes the ``timelinePage()`` to `file`, whose name should end in `.html`.
   ///
   /// An existing file is replaced atomically. Throws the errors of the file system.
-  ///
-  /// - Complexity: The same as that of ``timelinePage()``.
   public func write(to file: URL) throws {
     try timelinePage().write(to: file, options: .atomic)
   }
@@ -79,9 +77,15 @@ private struct Timeline {
     let snapshot = snapshot
     let settlement = record.settlement
     let location = snapshot.location(of: record)
+    let reason =
+      record.isPending
+      ? snapshot.reason(of: record, dependencies[record.number].first) : nil
     let fields: [(StaticString, Int?)] = [
       ("n", record.number),
-      ("k", index(kind(of: record))),
+      (
+        "k",
+        index(record.kind == .observer ? "await" : record.kind == .wait ? "wait" : "promise")
+      ),
       ("u", index(state(of: record))),
       ("o", index(snapshot.label(of: record))),
       ("p", index(location?.description)),
@@ -107,7 +111,7 @@ private struct Timeline {
       ("st", settlement.map { Int($0.moment.thread) }),
       ("sp", index(settlement.flatMap { snapshot.location(of: $0.callStack) }?.description)),
       ("e", index(snapshot.error(of: record).map { "\($0)" })),
-      ("w", index(reason(of: record))),
+      ("w", index(reason.map { String($0.drop { ":, ".contains($0) }) })),
       // The promises on which its operator was called, and that its handler returned.
       ("c", record.source.flatMap { rowOf[$0] }),
       ("a", record.adopted.flatMap { rowOf[$0] }),
@@ -139,23 +143,9 @@ private struct Timeline {
     return strings.count - 1
   }
 
-  private func kind(of record: Record) -> String {
-    switch record.kind {
-    case .observer: "await"
-    case .wait: "wait"
-    default: "promise"
-    }
-  }
-
   private func state(of record: Record) -> String {
     guard let settlement = record.settlement else { return record.isPending ? "pending" : "done" }
     if settlement.rejection == nil { return "fulfilled" }
     return snapshot.error(of: record) is CancellationError ? "cancelled" : "rejected"
-  }
-
-  private func reason(of record: Record) -> String? {
-    guard record.isPending else { return nil }
-    let reason = snapshot.reason(of: record, dependencies[record.number].first)
-    return String(reason.drop { ":, ".contains($0) })
   }
 }

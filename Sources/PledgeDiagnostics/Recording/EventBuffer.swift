@@ -93,10 +93,7 @@ final class EventBuffer: @unchecked Sendable {
   /// Returns the buffer of the current thread, which is stored at ``key``.
   @inline(__always)
   static func current(_ key: pthread_key_t) -> Unmanaged<EventBuffer> {
-    if let pointer = pthread_getspecific(key) {
-      return Unmanaged<EventBuffer>.fromOpaque(pointer)
-    }
-    return add(key)
+    pthread_getspecific(key).map { .fromOpaque($0) } ?? add(key)
   }
 
   @inline(never)
@@ -174,10 +171,27 @@ final class EventBuffer: @unchecked Sendable {
       Event(
         time: lastTime, kind: kind, flags: flags, callStack: callStack, promise: event.promise,
         other: other, object: object))
+    // The task of an `await` has no place, but it can have a name.
+    if kind == .attached, flags.contains(.isFirst), flags.isDisjoint(with: .hasClosure),
+      #available(macOS 26, iOS 26, tvOS 26, watchOS 26, *), let name = Task.name
+    {
+      record(name: name, of: event.promise, settings)
+    }
+  }
+
+  func record(
+    name: String, of promise: PromiseDiagnostics.PromiseID, _ settings: Recorder.Settings
+  ) {
+    if settings.hasScopes { recordScope() }
+    let isOutsideSample = settings.sampling > 1 && !sample.contains(promise)
+    append(
+      Event(
+        time: SystemClock.now, kind: .named, flags: isOutsideSample ? .isOutsideSample : [],
+        promise: promise, object: Payload(name: name).retained))
   }
 
   @inline(__always)
-  func append(_ event: Event) {
+  private func append(_ event: Event) {
     while count == Chunk.capacity { replaceChunk() }
     (events + count).initialize(to: event)
     count += 1
@@ -194,7 +208,7 @@ final class EventBuffer: @unchecked Sendable {
     withExtendedLifetime(garbage) {}
   }
 
-  func recordScope() {
+  private func recordScope() {
     let scope = Trace.scope?.number ?? 0
     guard scope != recordedScope else { return }
     recordedScope = scope

@@ -166,10 +166,6 @@ extension Log {
   /// The promises that were created during the recording and are still in memory.
   var living: [Record] { records.living.filter(\.isOwnPromise) }
 
-  func contains(_ promise: PromiseDiagnostics.PromiseID) -> Bool {
-    records.position(of: promise) != nil
-  }
-
   private mutating func add(
     _ id: PromiseDiagnostics.PromiseID, _ kind: Record.Kind, _ moment: Moment
   ) -> Int {

@@ -128,10 +128,9 @@ extension Recorder {
   static func record(name: () -> String, of promise: PromiseDiagnostics.PromiseID) {
     let settings = settings
     guard settings.isRecording else { return }
-    let name = Payload(name: name()).retained
-    EventBuffer.current(EventBuffer.key)._withUnsafeGuaranteedRef { buffer in
-      if settings.hasScopes { buffer.recordScope() }
-      buffer.append(Event(time: SystemClock.now, kind: .named, promise: promise, object: name))
+    let name = name()
+    EventBuffer.current(EventBuffer.key)._withUnsafeGuaranteedRef {
+      $0.record(name: name, of: promise, settings)
     }
   }
 }

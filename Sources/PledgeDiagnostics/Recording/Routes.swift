@@ -56,7 +56,7 @@ struct Routes {
 
   /// Notes which of the traces have a promise in their records.
   private mutating func note(_ traces: [Trace], own promise: PromiseDiagnostics.PromiseID) {
-    let owning = traces.filter { $0.log.contains(promise) }
+    let owning = traces.filter { $0.log.records.position(of: promise) != nil }
     if !owning.isEmpty { owners[promise] = union(owners[promise] ?? [], owning) }
   }
 

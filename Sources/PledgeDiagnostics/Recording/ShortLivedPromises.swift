@@ -53,10 +53,7 @@ struct ShortLivedPromises {
 
   /// Returns whether an event's other promise is such a promise.
   func skipsOther(of event: Event) -> Bool {
-    switch event.kind {
-    case .attached, .adopted, .observes: count > 0 && slot(of: event.other).pointee.isSkipped
-    default: false
-    }
+    count > 0 && slot(of: event.other).pointee.isSkipped
   }
 
   private func slot(of id: UInt) -> UnsafeMutablePointer<Slot> {

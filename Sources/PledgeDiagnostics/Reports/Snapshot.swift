@@ -77,6 +77,13 @@ struct Snapshot {
     "#\(record.number) \(label(of: record))" + (location(of: record).map { " at \($0)" } ?? "")
   }
 
+  /// Returns the line for a record: its title and `words`.
+  func line(_ record: Record, _ words: String, depth: Int = 0) -> Trace.Line {
+    Trace.Line(
+      number: record.number, promise: record.id, operation: operation(of: record),
+      location: location(of: record), depth: depth, description: title(of: record) + words)
+  }
+
   func threadName(_ number: UInt32) -> String {
     log.threads[Int(number) - 1].isMain
       ? "the main thread" : "thread \(number)"
