@@ -113,9 +113,7 @@ public final class Trace: @unchecked Sendable {
     return Recorder.ofProcess
   }
 
-  /// Stops recording.
-  ///
-  /// Its reports remain available.
+  /// Stops recording; its reports remain available.
   public func stop() { Recorder.remove(self) }
 
   /// Whether the trace is recording.
@@ -127,8 +125,7 @@ public final class Trace: @unchecked Sendable {
   /// The number of promises that the trace has discarded because its limit was reached.
   public var forgotten: Int { withLog { $0.forgottenSettled + $0.forgottenPending } }
 
-  /// Calls `body` with the log of all events up to now, under the recorder's lock; `body` must not
-  /// run user code.
+  /// Calls `body` with the log of all events up to now, as ``Recorder/withLogs(_:)`` does.
   func withLog<Result: Sendable>(_ body: (Log) -> Result) -> Result {
     Recorder.withLogs { body(log) }
   }

@@ -76,16 +76,14 @@ private struct Timeline {
   private mutating func write(_ record: Record, _ place: ChainLayout.Place) {
     let snapshot = snapshot
     let settlement = record.settlement
+    let kind = record.kind == .observer ? "await" : record.kind == .wait ? "wait" : "promise"
     let location = snapshot.location(of: record)
     let reason =
       record.isPending
       ? snapshot.reason(of: record, dependencies[record.number].first) : nil
     let fields: [(StaticString, Int?)] = [
       ("n", record.number),
-      (
-        "k",
-        index(record.kind == .observer ? "await" : record.kind == .wait ? "wait" : "promise")
-      ),
+      ("k", index(kind)),
       ("u", index(state(of: record))),
       ("o", index(snapshot.label(of: record))),
       ("p", index(location?.description)),

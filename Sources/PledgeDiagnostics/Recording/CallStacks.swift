@@ -24,7 +24,6 @@ enum CallStacks {
     }
   }
 
-  /// Returns the addresses of a call stack; none for zero.
   static func addresses(_ number: UInt32) -> [UInt] {
     number == 0 ? [] : state.withLock { $0.addresses[Int(number) - 1] }
   }

@@ -114,13 +114,14 @@ final class EventBuffer: @unchecked Sendable {
     let promise = event.promise.rawValue
     if settings.hasScopes { recordScope() }
     var flags: Event.Flags = []
-    if settings.sampling > 1, !isSampled(event, settings.sampling) { flags = .isOutsideSample }
-    switch event.kind {
-    case .handlerStarted: running.append((promise, flags.isEmpty))
-    case .handlerReturned: while let last = running.popLast(), last.promise != promise {}
-    default: break
+    if settings.sampling > 1, !isSampled(event, settings.sampling) {
+      flags = .isOutsideSample
+      if !settings.hasScopes {
+        if case .handlerStarted = event.kind { running.append((promise, false)) }
+        if case .handlerReturned = event.kind { removeRunning(promise) }
+        return
+      }
     }
-    if !flags.isEmpty, !settings.hasScopes { return }
     var (other, object, callStack): (UInt, UInt, UInt32) = (0, 0, 0)
     let kind: Event.Kind
     // The closure has returned before the promise settled, so this saves reading the clock.
@@ -131,7 +132,9 @@ final class EventBuffer: @unchecked Sendable {
       flags.insert(.isFirst)
       other = origin.map { UInt(bitPattern: $0.fileBytes) } ?? 0
       object = origin?.line ?? 0
-      if origin.map(SourceLocation.isInLibrary) ?? true { callStack = captureCallStack(settings) }
+      if settings.capturesPlaces, origin.map(SourceLocation.isInLibrary) ?? true {
+        callStack = captureCallStack(settings)
+      }
     case .attached(let source, let isSettled, let reference, let isOperator):
       kind = .attached
       if isSettled { flags.insert(.isSettled) }
@@ -146,9 +149,11 @@ final class EventBuffer: @unchecked Sendable {
       observing = promise
     case .handlerStarted(let callsClosure):
       kind = .handlerStarted
+      running.append((promise, !flags.contains(.isOutsideSample)))
       if callsClosure { flags.insert(.hasClosure) }
     case .handlerReturned:
       kind = .handlerReturned
+      removeRunning(promise)
       isSimultaneous = promise == settled
     case .adopted(let inner, let isSettled):
       (kind, other) = (.adopted, inner.rawValue)
@@ -177,6 +182,10 @@ final class EventBuffer: @unchecked Sendable {
     {
       record(name: name, of: event.promise, settings)
     }
+  }
+
+  private func removeRunning(_ promise: UInt) {
+    while let last = running.popLast(), last.promise != promise {}
   }
 
   func record(

@@ -22,7 +22,7 @@ struct Log: Sendable {
   private(set) var failures: [Int: Failure] = [:]
   /// The numbers of the rejections whose promises are in memory; the identifiers are reused.
   private var failureNumbers: [UInt: Int] = [:]
-  private var nextFailure = 1
+  private var nextFailure = 0
   private(set) var threads: [Thread] = []
   /// The indices of the threads by the numbers of their buffers.
   private var threadIndices: [Int: Int] = [:]
@@ -40,10 +40,8 @@ struct Log: Sendable {
   /// The records to discard first, in the order in which they ended; some are already removed.
   private var ended: [UInt32] = []
   private var nextEnded = 0
-  /// The discarded records.
-  ///
-  /// They retain users' errors, whose release can release promises, so they must be released
-  /// outside the locks.
+  /// The discarded rejections, whose errors must be released outside the locks, because that can
+  /// release promises.
   var discarded: [Payload] = []
 
   init(limit: Int?, capturesPlaces: Bool, start: Int64) {
@@ -164,7 +162,9 @@ extension Log {
   }
 
   /// The promises that were created during the recording and are still in memory.
-  var living: [Record] { records.living.filter(\.isOwnPromise) }
+  var living: [Record] {
+    records.living.filter { ![.observer, .wait, .unknown].contains($0.kind) }
+  }
 
   private mutating func add(
     _ id: PromiseDiagnostics.PromiseID, _ kind: Record.Kind, _ moment: Moment
@@ -178,7 +178,7 @@ extension Log {
   /// Its identifier is reused after the last promise with it was released, for another rejection.
   private mutating func failureNumber(of rejection: PromiseDiagnostics.Rejection) -> Int {
     if let number = failureNumbers[rejection.id] { return number }
-    defer { nextFailure += 1 }
+    nextFailure += 1
     failureNumbers[rejection.id] = nextFailure
     failures[nextFailure] = Failure(rejection: rejection)
     return nextFailure

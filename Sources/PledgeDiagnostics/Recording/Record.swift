@@ -106,14 +106,10 @@ struct Record: Sendable {
 
   var executor: PromiseDiagnostics.Executor? { executorPayload?.executor }
 
-  /// How it settled; nil if it hasn't.
   var settlement: Ending? { ending.flatMap { $0.isSettlement ? $0 : nil } }
   var isPending: Bool { ending == nil }
   var endTime: Int64 { ending?.moment.time ?? 0 }
   /// Whether it's the observer of an input of another promise, such as that of a combinator.
   var isInput: Bool { kind == .observer && result != nil }
-  /// Whether it's a promise that was created during the recording.
-  var isOwnPromise: Bool { kind == .resolver || kind == .combinator || kind == .handler }
-  /// Whether the user's closure was called.
   var calledClosure: Bool { run?.callsClosure == true }
 }

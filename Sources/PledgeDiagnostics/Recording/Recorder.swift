@@ -110,9 +110,8 @@ extension Recorder {
     return result
   }
 
-  /// Returns the result of `body`, which can read the traces' logs of all events up to now.
-  ///
-  /// It's called under the lock, so it must not run user code.
+  /// Returns the result of `body`, which reads logs of all events up to now, and must not run user
+  /// code, because it's called under the lock.
   static func withLogs<Result: Sendable>(_ body: () -> Result) -> Result { update { _ in body() } }
 
   /// Passes an unhandled rejection to the traces that claim it, and returns whether one stored it.
@@ -133,11 +132,7 @@ extension Recorder {
       $0.record(name: name, of: promise, settings)
     }
   }
-}
 
-// MARK: - Buffers
-
-extension Recorder {
   static func addBuffer(isMain: Bool) -> EventBuffer {
     state.withLock { state in
       if !isMain, let buffer = state.unused.popLast() {

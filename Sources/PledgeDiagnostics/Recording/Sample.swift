@@ -33,7 +33,6 @@ struct Sample: @unchecked Sendable {
     index(of: promise.rawValue, in: promise) != nil
   }
 
-  /// Adds a promise, and returns whether its bucket had room.
   func insert(_ promise: PromiseDiagnostics.PromiseID) -> Bool {
     while let index = index(of: 0, in: promise) {
       let (isDone, _) = words[index].compareExchange(
@@ -43,7 +42,6 @@ struct Sample: @unchecked Sendable {
     return false
   }
 
-  /// Removes a promise, and returns whether it was there.
   func remove(_ promise: PromiseDiagnostics.PromiseID) -> Bool {
     guard let index = index(of: promise.rawValue, in: promise) else { return false }
     words[index].store(0, ordering: .relaxed)

@@ -1,3 +1,4 @@
+import Foundation
 import Pledge
 
 extension Trace {
@@ -29,17 +30,11 @@ extension Trace {
       "Pledge", "PledgeFoundation", "PledgeTesting", "PledgeDiagnostics",
     ]
 
+    private static let prefixes = modules.map { Array("\($0)/".utf8CString.dropLast()) }
+
     static func isInLibrary(_ origin: PromiseDiagnostics.SourceLocation) -> Bool {
-      // Compared byte by byte, because each promise that is recorded needs it.
-      let name = origin.fileBytes
-      return modules.contains { module in
-        var end = name
-        for byte in module.utf8 {
-          if end.pointee != byte { return false }
-          end += 1
-        }
-        return end.pointee == UInt8(ascii: "/")
-      }
+      let name = UnsafeRawPointer(origin.fileBytes).assumingMemoryBound(to: CChar.self)
+      return prefixes.contains { strncmp(name, $0, $0.count) == 0 }
     }
 
     /// The path of this package's sources when it was compiled.

@@ -3,7 +3,6 @@ import Pledge
 /// An immutable copy of a trace's log, from which reports are produced.
 struct Snapshot {
   let log: Log
-  /// The time in nanoseconds.
   let now: Int64
   /// The records in the order of their numbers.
   var ordered: some BidirectionalCollection<Record> {
