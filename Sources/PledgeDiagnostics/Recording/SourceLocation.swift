@@ -1,4 +1,3 @@
-import Foundation
 import Pledge
 
 extension Trace {
@@ -30,11 +29,12 @@ extension Trace {
       "Pledge", "PledgeFoundation", "PledgeTesting", "PledgeDiagnostics",
     ]
 
-    private static let prefixes = modules.map { Array("\($0)/".utf8CString.dropLast()) }
+    private static let prefixes = modules.map { Array("\($0)/".utf8) }
 
     static func isInLibrary(_ origin: PromiseDiagnostics.SourceLocation) -> Bool {
-      let name = UnsafeRawPointer(origin.fileBytes).assumingMemoryBound(to: CChar.self)
-      return prefixes.contains { strncmp(name, $0, $0.count) == 0 }
+      let name = origin.fileBytes
+      // Byte by byte, because the name ends at a zero.
+      return prefixes.contains { prefix in prefix.indices.allSatisfy { name[$0] == prefix[$0] } }
     }
 
     /// The path of this package's sources when it was compiled.
