@@ -10,17 +10,13 @@ package enum Claims {
   /// not call user code.
   package typealias Claim = @Sendable (PromiseDiagnostics.UnhandledRejection) -> Bool
 
-  private struct Claimant {
-    let claim: Claim
-  }
-
-  private static let others = Mutex<[Claimant]>([])
+  private static let others = Mutex<[Claim]>([])
 
   /// Asks `claim` about each rejection that no earlier claim takes, from now on.
   ///
   /// - Parameter first: Whether to ask it before all others.
   package static func add(first: Bool = false, _ claim: @escaping Claim) {
-    others.withLock { $0.insert(Claimant(claim: claim), at: first ? 0 : $0.count) }
+    others.withLock { $0.insert(claim, at: first ? 0 : $0.count) }
     start()
   }
 
@@ -28,7 +24,7 @@ package enum Claims {
   static func start() {
     PromiseDiagnostics.setClaim { rejection, id in
       if Recorder.claim(rejection, id) { return true }
-      return others.withLock { $0 }.contains { $0.claim(rejection) }
+      return others.withLock { $0 }.contains { $0(rejection) }
     }
   }
 }

@@ -21,8 +21,6 @@ extension Promise {
 
 extension Guarantee {
   /// Gives this guarantee a name that the reports of a ``Trace`` show next to the operation.
-  ///
-  /// `name` is evaluated only while a trace is recording.
   @discardableResult
   public func named(_ name: @autoclosure () -> String) -> Guarantee {
     Recorder.record(name: name, of: id)

@@ -13,16 +13,17 @@ import Foundation
 /// can be recording at a time. ``recording(limit:capturesPlaces:isolation:_:)`` records what
 /// one closure does; any number of these can be recording. While no trace is recording, a promise only
 /// checks a flag.
-public final class Trace: Sendable {
+public final class Trace: @unchecked Sendable {
   /// The number of promises that a trace keeps by default.
   static let defaultLimit = 50_000
 
   private static let traceCount = Atomic<Int>(0)
 
-  private let log: Mutex<Log>
+  /// Guarded by the recorder's lock.
+  @exclusivity(unchecked) var log: Log
   /// The number among the traces of the process.
   let number: UInt32
-  private let start = Recorder.now
+  private let start = SystemClock.now
   let limit: Int?
   let capturesPlaces: Bool
   /// The number of roots of which the trace records one.
@@ -45,7 +46,7 @@ public final class Trace: Sendable {
     self.isScoped = isScoped
     self.claimsRejections = claimsRejections
     number = UInt32(truncatingIfNeeded: Self.traceCount.wrappingAdd(1, ordering: .relaxed) + 1)
-    log = Mutex(Log(limit: self.limit, capturesPlaces: capturesPlaces, start: start))
+    log = Log(limit: self.limit, capturesPlaces: capturesPlaces, start: start)
   }
 
   /// Starts recording everything that happens to promises in the process.
@@ -112,9 +113,7 @@ public final class Trace: Sendable {
     return Recorder.ofProcess
   }
 
-  /// Stops recording.
-  ///
-  /// Its reports remain available.
+  /// Stops recording; its reports remain available.
   public func stop() { Recorder.remove(self) }
 
   /// Whether the trace is recording.
@@ -126,49 +125,13 @@ public final class Trace: Sendable {
   /// The number of promises that the trace has discarded because its limit was reached.
   public var forgotten: Int { withLog { $0.forgottenSettled + $0.forgottenPending } }
 
-  /// Applies the events that concern this trace.
-  ///
-  /// - Returns: The errors that the trace has discarded, which must be released outside the locks.
-  func apply(_ entries: [Entry]) -> [Payload] {
-    log.withLock { log in
-      // By index, because a copy of each entry costs more than skipping it.
-      for index in entries.indices {
-        if isScoped {
-          log.apply(entries[index])
-        } else if !entries[index].event.flags.contains(.isOutsideSample) {
-          if !entries[index].isSkipped {
-            log.apply(entries[index])
-          } else if entries[index].event.createsPromise {
-            log.skipPromise()
-          }
-        }
-      }
-      return log.takeDiscarded()
-    }
-  }
-
-  /// Whether a promise that is in memory is in the record.
-  func contains(_ promise: PromiseDiagnostics.PromiseID) -> Bool {
-    log.withLock { $0.records.position(of: promise) != nil }
-  }
-
-  /// The promises in the record that are in memory.
-  var promises: [PromiseDiagnostics.PromiseID] { log.withLock { $0.records.living.map(\.id) } }
-
-  /// Keeps an unhandled rejection that belongs to this trace.
-  func keep(_ rejection: PromiseDiagnostics.UnhandledRejection) {
-    log.withLock { $0.unhandled.append(rejection) }
-  }
-
-  /// Calls `body` with the log of all events up to now, under the lock; `body` must not run user
-  /// code.
+  /// Calls `body` with the log of all events up to now, as ``Recorder/withLogs(_:)`` does.
   func withLog<Result: Sendable>(_ body: (Log) -> Result) -> Result {
-    Recorder.update()
-    return log.withLock { body($0) }
+    Recorder.withLogs { body(log) }
   }
 
   /// Returns a copy of everything recorded so far.
   func snapshot() -> Snapshot {
-    Snapshot(log: withLog { $0 }, now: Recorder.now - start)
+    Snapshot(log: withLog { $0 }, now: SystemClock.now - start)
   }
 }

@@ -1,5 +1,5 @@
 import Foundation
-import Pledge
+@_spi(DropIns) import Pledge
 import PledgeTesting
 import Testing
 
@@ -44,10 +44,10 @@ extension TraceTests {
         let trace = Trace.start(limit: 1000, capturesPlaces: false)
         for _ in 0..<60_000 { Self.round() }
         // Each round has 8 events: 30,000 promises are kept at most.
-        #expect(Recorder.bufferedEvents < 120_000)
+        #expect(EventBuffer.Chunk.total.load(ordering: .relaxed) < 120)
         #expect(trace.count == 1000)
         // The chunk to which this thread writes.
-        #expect(Recorder.bufferedEvents == EventBuffer.Chunk.capacity)
+        #expect(EventBuffer.Chunk.total.load(ordering: .relaxed) == 1)
       }
     }
 
@@ -144,6 +144,14 @@ extension TraceTests {
         let trace = Trace.start(limit: nil, capturesPlaces: false, samplingInterval: 2)
         for _ in 0..<30_000 { Self.round() }
         #expect(trace.count == 30_000)
+      }
+    }
+
+    @Test func nameOutsideTheSample_isNotRecorded() async {
+      await #expect(processExitsWith: .success) {
+        let trace = Trace.start(capturesPlaces: false, samplingInterval: 10)
+        for number in 0..<100 { Promise<Int>.withResolvers().promise.named("\(number)") }
+        #expect(trace.count == 10)
       }
     }
 

@@ -182,6 +182,20 @@ extension TraceTests {
       }
     }
 
+    @Test func taskWithAName_isShownWithIt() async throws {
+      try await tracing { trace in
+        let (promise, resolver) = Promise<Int>.withResolvers()
+        let task = Task(name: "load profile") { try await promise.value }
+        try await waitUntil { trace.pendingTree().nodes.count == 2 }
+        let node = try #require(trace.pendingTree().nodes.last)
+        #expect(
+          node.description.contains("await \u{201C}load profile\u{201D}: a task waits, for "))
+        resolver.fulfill(1)
+        #expect(try await task.value == 1)
+        #expect(trace.pendingTree().nodes.isEmpty)
+      }
+    }
+
     @Test func timer_isARoot_withItsPlace() async throws {
       let clock = TestClock()
       try await tracing { trace in

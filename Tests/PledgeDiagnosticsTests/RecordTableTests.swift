@@ -20,8 +20,9 @@ import Testing
         _ = table.insert(Record(number: number, id: id, kind: .handler, made: moment))
         (records[number], living[id]) = (id, number)
       case 2:
-        let position = table.release(id)
+        let position = table.position(of: id)
         #expect(position.map { table[at: $0].number } == living.removeValue(forKey: id))
+        position.map { table.release($0) }
       default:
         let oldest = number - Int.random(in: 1...4_000, using: &random)
         let removed = table.remove(max(oldest, 0))

@@ -10,20 +10,15 @@ struct ChainLayout {
   struct Place {
     let number: Int
     let depth: Int
-    /// The index of the first place of its chain.
     let head: Int
     /// The index after the chain and everything indented in it; only for the chain's first place.
     var chainEnd: Int?
   }
 
   private(set) var places: [Place] = []
-  /// The promises for which a combinator waits, or that were passed to a promise's resolver.
-  let inputs: [Int: [Int]]
 
   private let snapshot: Snapshot
-  /// The records attached to a promise.
   private var consumers: [Int: [Int]] = [:]
-  /// The chains indented below a promise.
   private var chains: [Int: [Int]] = [:]
   private var parents: [Int: Int] = [:]
 
@@ -31,7 +26,6 @@ struct ChainLayout {
 
   init(_ snapshot: Snapshot) {
     self.snapshot = snapshot
-    inputs = snapshot.inputs
     let shown = snapshot.ordered.filter { !$0.isInput }
     for record in shown {
       if let source = record.source, records.contains(source) {
@@ -41,7 +35,7 @@ struct ChainLayout {
         parents[record.number] = parent
       }
     }
-    for (result, sources) in inputs.sorted(by: { $0.key < $1.key }) {
+    for (result, sources) in snapshot.inputs.sorted(by: { $0.key < $1.key }) {
       for source in sources { put(chainOf: source, below: result) }
     }
     for record in shown where !(record.source.map(records.contains) ?? false) {
@@ -52,8 +46,6 @@ struct ChainLayout {
     arrange(shown.map(\.number).filter { parents[$0] == nil })
   }
 
-  /// Returns the promise in whose handler a promise was created, ignoring the library's internal
-  /// handlers.
   func surroundings(of record: Record) -> Int? {
     var inner = record
     // A promise from before the recording wasn't created where it was first seen.
@@ -83,29 +75,20 @@ struct ChainLayout {
 
   /// Adds the places without recursion, because a chain can be longer than the call stack is deep.
   private mutating func arrange(_ roots: [Int]) {
-    var rest = roots.reversed().map { (number: $0, depth: 0, head: Int?.none) }
-    while let (number, depth, head) = rest.popLast() {
-      let head = head ?? places.count
+    // Without a number: the end of the chain.
+    var rest: [(number: Int?, depth: Int, head: Int?)] = roots.reversed().map { ($0, 0, nil) }
+    while let (number, depth, first) = rest.popLast() {
+      let head = first ?? places.count
+      guard let number else {
+        places[head].chainEnd = places.count
+        continue
+      }
+      if first == nil { rest.append((nil, depth, head)) }
       places.append(Place(number: number, depth: depth, head: head))
       let consumers = consumers[number] ?? []
       if consumers.count == 1 { rest.append((consumers[0], depth, head)) }
       let below = (chains[number] ?? []).sorted() + (consumers.count > 1 ? consumers : [])
       for chain in below.reversed() { rest.append((chain, depth + 1, nil)) }
     }
-    closeChains()
-  }
-
-  private mutating func closeChains() {
-    // A chain ends after the last row that is indented in it.
-    var open: [(head: Int, depth: Int)] = []
-    for index in places.indices {
-      let place = places[index]
-      while let last = open.last, last.head != place.head, last.depth >= place.depth {
-        places[last.head].chainEnd = index
-        open.removeLast()
-      }
-      if place.head == index { open.append((index, place.depth)) }
-    }
-    for chain in open { places[chain.head].chainEnd = places.count }
   }
 }

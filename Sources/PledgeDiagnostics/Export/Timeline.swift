@@ -20,8 +20,6 @@ extension Trace {
   /// Writes the ``timelinePage()`` to `file`, whose name should end in `.html`.
   ///
   /// An existing file is replaced atomically. Throws the errors of the file system.
-  ///
-  /// - Complexity: The same as that of ``timelinePage()``.
   public func write(to file: URL) throws {
     try timelinePage().write(to: file, options: .atomic)
   }
@@ -36,7 +34,6 @@ private struct Timeline {
   private let snapshot: Snapshot
   private let layout: ChainLayout
   private let dependencies: Dependencies
-  private let tracer: ErrorTracer
   private var rowOf: [Int: Int] = [:]
   private var strings: [String] = []
   private var indices: [String: Int] = [:]
@@ -46,7 +43,6 @@ private struct Timeline {
     self.snapshot = snapshot
     layout = ChainLayout(snapshot)
     dependencies = Dependencies(snapshot)
-    tracer = ErrorTracer(snapshot)
   }
 
   mutating func json() throws -> Data {
@@ -80,10 +76,14 @@ private struct Timeline {
   private mutating func write(_ record: Record, _ place: ChainLayout.Place) {
     let snapshot = snapshot
     let settlement = record.settlement
+    let kind = record.kind == .observer ? "await" : record.kind == .wait ? "wait" : "promise"
     let location = snapshot.location(of: record)
+    let reason =
+      record.isPending
+      ? snapshot.reason(of: record, dependencies[record.number].first) : nil
     let fields: [(StaticString, Int?)] = [
       ("n", record.number),
-      ("k", index(kind(of: record))),
+      ("k", index(kind)),
       ("u", index(state(of: record))),
       ("o", index(snapshot.label(of: record))),
       ("p", index(location?.description)),
@@ -109,17 +109,17 @@ private struct Timeline {
       ("st", settlement.map { Int($0.moment.thread) }),
       ("sp", index(settlement.flatMap { snapshot.location(of: $0.callStack) }?.description)),
       ("e", index(snapshot.error(of: record).map { "\($0)" })),
-      ("w", index(reason(of: record))),
+      ("w", index(reason.map { String($0.drop { ":, ".contains($0) }) })),
       // The promises on which its operator was called, and that its handler returned.
       ("c", record.source.flatMap { rowOf[$0] }),
       ("a", record.adopted.flatMap { rowOf[$0] }),
       // Those in whose handlers it was created and settled, and the one from which its error came.
       ("b", layout.surroundings(of: record).flatMap { rowOf[$0] }),
       ("g", settlement?.moment.inside.flatMap { $0 == record.number ? nil : rowOf[$0] }),
-      ("v", tracer.origin(of: record).flatMap { rowOf[$0.number] }),
+      ("v", snapshot.errorOrigin(of: record).flatMap { rowOf[$0.number] }),
     ]
     // The promises that it combines.
-    let inputs = (layout.inputs[record.number] ?? []).compactMap { rowOf[$0] }
+    let inputs = (snapshot.inputs[record.number] ?? []).compactMap { rowOf[$0] }
     append(rows.isEmpty ? "{\"i\":\(inputs)" : ",{\"i\":\(inputs)")
     for case (let name, let value?) in fields {
       append(",\"")
@@ -141,24 +141,9 @@ private struct Timeline {
     return strings.count - 1
   }
 
-  private func kind(of record: Record) -> String {
-    switch record.kind {
-    case .observer: "await"
-    case .wait: "wait"
-    default: "promise"
-    }
-  }
-
   private func state(of record: Record) -> String {
     guard let settlement = record.settlement else { return record.isPending ? "pending" : "done" }
     if settlement.rejection == nil { return "fulfilled" }
     return snapshot.error(of: record) is CancellationError ? "cancelled" : "rejected"
-  }
-
-  /// Returns why it's pending.
-  private func reason(of record: Record) -> String? {
-    guard record.isPending else { return nil }
-    let reason = snapshot.reason(of: record, dependencies[record.number].first)
-    return String(reason.drop { ":, ".contains($0) })
   }
 }

@@ -57,12 +57,10 @@
       return backtrace
     }
 
-    #if arch(x86_64)
-      private static let architecture = "x86_64"
-    #elseif arch(arm64)
+    #if arch(arm64)
       private static let architecture = "aarch64"
     #else
-      private static let architecture = "unknown"
+      private static let architecture = "x86_64"
     #endif
   }
 #else

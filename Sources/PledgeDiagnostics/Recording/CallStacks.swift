@@ -3,17 +3,12 @@ import Pledge
 /// The call stacks of all recorded events, each stored once, as the return addresses on a thread's
 /// stack, innermost first.
 enum CallStacks {
-  private struct State {
-    /// The numbers of the call stacks, by the hash values of their addresses.
-    var numbers: [UInt64: UInt32] = [:]
-    var addresses: [[UInt]] = []
-  }
-
   /// A program has as many call stacks as places, but recursion adds more; the events of further
   /// ones have no source location.
   private static let limit = 50_000
 
-  private static let state = Mutex(State())
+  /// The call stacks, and their numbers by the hash values of the addresses.
+  private static let state = Mutex<(addresses: [[UInt]], numbers: [UInt64: UInt32])>(([], [:]))
 
   /// Returns the number of a call stack, which starts at one; nil if there are too many.
   fileprivate static func number(
@@ -29,7 +24,6 @@ enum CallStacks {
     }
   }
 
-  /// Returns the addresses of a call stack; none for zero.
   static func addresses(_ number: UInt32) -> [UInt] {
     number == 0 ? [] : state.withLock { $0.addresses[Int(number) - 1] }
   }

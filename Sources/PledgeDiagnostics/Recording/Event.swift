@@ -33,37 +33,23 @@ struct Event {
     static let isSettled = Flags(rawValue: 1)
     /// The handler has a user's closure; when it starts: the closure is called.
     static let hasClosure = Flags(rawValue: 2)
-    /// The event follows `observes` of the same observer.
-    static let isKnown = Flags(rawValue: 4)
+    /// It's the first event of the promise, or of the observer.
+    static let isFirst = Flags(rawValue: 4)
     /// The promise doesn't belong to the sample.
     static let isOutsideSample = Flags(rawValue: 8)
   }
 
-  /// The time in nanoseconds, the kind, and the flags.
-  private let word: UInt64
-  let promise: PromiseDiagnostics.PromiseID
-  let other: UInt
+  // In an order that leaves no gaps.
+  let time: Int64
+  let kind: Kind
+  var flags: Flags = []
   /// The number of the call stack; zero if there is none.
-  let callStack: UInt32
+  var callStack: UInt32 = 0
+  let promise: PromiseDiagnostics.PromiseID
+  var other: UInt = 0
   /// An object that the event retains, the number of a permanent executor, or a line.
-  let object: UInt
+  var object: UInt = 0
 
-  init(
-    _ kind: Kind, _ promise: PromiseDiagnostics.PromiseID, at time: Int64, flags: Flags = [],
-    other: UInt = 0, callStack: UInt32 = 0, object: UInt = 0
-  ) {
-    word = UInt64(time) << 8 | UInt64(kind.rawValue) << 4 | UInt64(flags.rawValue)
-    self.promise = promise
-    self.other = other
-    self.callStack = callStack
-    self.object = object
-  }
-
-  /// Nanoseconds since the start of the recorder; 56 bits are enough for two years.
-  var time: Int64 { Int64(word >> 8) }
-  /// `unsafeBitCast`: `init` has stored the raw value of a case.
-  var kind: Kind { unsafeBitCast(UInt8(word >> 4 & 15), to: Kind.self) }
-  var flags: Flags { Flags(rawValue: UInt8(word & 15)) }
   var otherPromise: PromiseDiagnostics.PromiseID { PromiseDiagnostics.PromiseID(rawValue: other) }
 
   /// The object that the event retains until `takePayload()` is called.
@@ -81,29 +67,22 @@ struct Event {
 
 /// What an event refers to beyond numbers.
 final class Payload: Sendable {
-  enum Content: Sendable {
-    case executor(PromiseDiagnostics.Executor)
-    case name(String)
-    case rejection(PromiseDiagnostics.Rejection)
+  let executor: PromiseDiagnostics.Executor?
+  let name: String?
+  let rejection: PromiseDiagnostics.Rejection?
+
+  init(
+    executor: PromiseDiagnostics.Executor? = nil, name: String? = nil,
+    rejection: PromiseDiagnostics.Rejection? = nil
+  ) {
+    self.executor = executor
+    self.name = name
+    self.rejection = rejection
   }
 
-  let content: Content
-  init(_ content: Content) { self.content = content }
-
-  var executor: PromiseDiagnostics.Executor? {
-    if case .executor(let executor) = content { executor } else { nil }
-  }
-
-  var name: String? { if case .name(let name) = content { name } else { nil } }
-
-  var rejection: PromiseDiagnostics.Rejection? {
-    if case .rejection(let rejection) = content { rejection } else { nil }
-  }
-
-  /// A new reference for an event.
   var retained: UInt { UInt(bitPattern: Unmanaged.passRetained(self).toOpaque()) }
 
   /// The executors that exist as long as the process, in the order of the numbers that events store.
   static let permanentExecutors =
-    PromiseDiagnostics.ExecutorReference.Permanent.allCases.map { Payload(.executor($0.executor)) }
+    PromiseDiagnostics.ExecutorReference.Permanent.allCases.map { Payload(executor: $0.executor) }
 }

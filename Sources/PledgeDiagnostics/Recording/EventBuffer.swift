@@ -3,25 +3,25 @@ import Foundation
 
 /// The events of one thread, which writes them without a lock.
 ///
-/// `@unchecked Sendable`: `chunks`, `scope`, and `consumed` of the chunks are guarded by the lock of
-/// `Recorder`; the rest belongs to the thread. A thread publishes an event by increasing the count
-/// of its chunk.
+/// `@unchecked Sendable`: the lock of `Recorder` guards `unapplied` and `scope`; the rest belongs to the
+/// thread, which publishes an event by increasing the count of its chunk.
 final class EventBuffer: @unchecked Sendable {
-  /// The events in the order of their times.
+  /// Some events of a thread, in the order of their times.
   ///
   /// `@unchecked Sendable`: an event isn't changed after it is published by `count`; `promiseCount` is
-  /// the thread's, and `consumed` is guarded by the lock of `Recorder`.
+  /// the thread's, and the lock of `Recorder` guards `next`.
   final class Chunk: @unchecked Sendable {
     static let capacity = 1024
+    static let total = Atomic<Int>(0)
 
     private static let size = capacity * MemoryLayout<Event>.stride
 
     /// Memory of its own pages, which the system has again at once when a report has used the events.
     let events: UnsafeMutablePointer<Event>
     let count = Atomic<Int>(0)
-    var consumed = 0
     /// The number of promises and observers that the events create; the thread's.
     @exclusivity(unchecked) var promiseCount = 0
+    @exclusivity(unchecked) var next: Chunk?
 
     init() {
       let memory = mmap(nil, Self.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0)
@@ -29,27 +29,29 @@ final class EventBuffer: @unchecked Sendable {
         preconditionFailure("Pledge: no memory for a trace")
       }
       events = memory.bindMemory(to: Event.self, capacity: Self.capacity)
+      _ = Self.total.wrappingAdd(1, ordering: .relaxed)
     }
 
-    deinit { munmap(events, Self.size) }
+    deinit {
+      munmap(events, Self.size)
+      _ = Self.total.wrappingSubtract(1, ordering: .relaxed)
+    }
 
-    /// Empties it for another use.
     func reuse() {
       count.store(0, ordering: .relaxed)
-      consumed = 0
       promiseCount = 0
+      next = nil
     }
   }
 
   private let sample = Sample.shared
-  /// Its number among the buffers.
   let number: Int
   let isMain: Bool
 
   // Guarded by the recorder's lock.
-  var chunks: [Chunk]
-  /// The number of the trace in whose task the thread's last consumed event happened.
-  var scope: UInt32 = 0
+  /// The first event that hasn't been applied.
+  @exclusivity(unchecked) var unapplied: Cursor
+  @exclusivity(unchecked) var scope: UInt32 = 0
 
   // The thread's.
   @exclusivity(unchecked) private var chunk: Chunk
@@ -62,13 +64,9 @@ final class EventBuffer: @unchecked Sendable {
   @exclusivity(unchecked) private var running: [(promise: UInt, isSampled: Bool)] = []
   /// The observer that is being created.
   @exclusivity(unchecked) private var observing: UInt = 0
-  /// The file in which the thread created a promise last.
-  @exclusivity(unchecked) private var lastFile: (name: UnsafePointer<UInt8>?, isUsers: Bool) =
-    (nil, false)
   /// The time of the thread's last event, and the promise that it settled last.
   @exclusivity(unchecked) private var lastTime: Int64 = 0
   @exclusivity(unchecked) private var settled: UInt = 0
-  /// The executor that the thread used last.
   @exclusivity(unchecked) private var executor: Payload?
   @exclusivity(unchecked) private var knownCallStacks = KnownCallStacks()
   @exclusivity(unchecked) private var roots: UInt32 = 0
@@ -77,12 +75,10 @@ final class EventBuffer: @unchecked Sendable {
     self.number = number
     self.isMain = isMain
     chunk = Chunk()
-    chunks = [chunk]
+    unapplied = Cursor(chunk)
     events = chunk.events
     endOfStack = FramePointers.endOfStack
   }
-
-  // MARK: - The thread's buffer
 
   static let key: pthread_key_t = {
     var key = pthread_key_t()
@@ -97,10 +93,7 @@ final class EventBuffer: @unchecked Sendable {
   /// Returns the buffer of the current thread, which is stored at ``key``.
   @inline(__always)
   static func current(_ key: pthread_key_t) -> Unmanaged<EventBuffer> {
-    if let pointer = pthread_getspecific(key) {
-      return Unmanaged<EventBuffer>.fromOpaque(pointer)
-    }
-    return add(key)
+    pthread_getspecific(key).map { .fromOpaque($0) } ?? add(key)
   }
 
   @inline(never)
@@ -110,13 +103,10 @@ final class EventBuffer: @unchecked Sendable {
     return Unmanaged.passUnretained(buffer)
   }
 
-  /// Prepares the buffer of a thread that has ended for another thread.
   func reuse() {
     endOfStack = FramePointers.endOfStack
     running = []
   }
-
-  // MARK: - Writing
 
   func record(_ event: borrowing PromiseDiagnostics.TraceEvent) {
     let settings = Recorder.settings
@@ -126,7 +116,11 @@ final class EventBuffer: @unchecked Sendable {
     var flags: Event.Flags = []
     if settings.sampling > 1, !isSampled(event, settings.sampling) {
       flags = .isOutsideSample
-      if !settings.hasScopes { return recordOutsideSample(event) }
+      if !settings.hasScopes {
+        if case .handlerStarted = event.kind { running.append((promise, false)) }
+        if case .handlerReturned = event.kind { removeRunning(promise) }
+        return
+      }
     }
     var (other, object, callStack): (UInt, UInt, UInt32) = (0, 0, 0)
     let kind: Event.Kind
@@ -135,22 +129,24 @@ final class EventBuffer: @unchecked Sendable {
     switch event.kind {
     case .created(let origin):
       kind = .created
-      chunk.promiseCount += 1
+      flags.insert(.isFirst)
       other = origin.map { UInt(bitPattern: $0.fileBytes) } ?? 0
       object = origin?.line ?? 0
-      if !(origin.map(isUsers) ?? false) { callStack = captureCallStack(settings) }
+      if settings.capturesPlaces, origin.map(SourceLocation.isInLibrary) ?? true {
+        callStack = captureCallStack(settings)
+      }
     case .attached(let source, let isSettled, let reference, let isOperator):
       kind = .attached
       if isSettled { flags.insert(.isSettled) }
       if isOperator { flags.insert(.hasClosure) }
-      if promise == observing { flags.insert(.isKnown) } else { chunk.promiseCount += 1 }
+      if promise != observing { flags.insert(.isFirst) }
       other = source.rawValue
       object = number(of: reference)
       callStack = captureCallStack(settings)
     case .observes(let result):
       (kind, other) = (.observes, result.rawValue)
+      flags.insert(.isFirst)
       observing = promise
-      chunk.promiseCount += 1
     case .handlerStarted(let callsClosure):
       kind = .handlerStarted
       running.append((promise, !flags.contains(.isOutsideSample)))
@@ -167,38 +163,45 @@ final class EventBuffer: @unchecked Sendable {
       // A promise that its own handler settles needs no second location.
       if running.last?.promise != promise { callStack = captureCallStack(settings) }
       settled = promise
-      object = rejection.map { Payload(.rejection($0.copy)).retained } ?? 0
+      object = rejection.map { Payload(rejection: $0.copy).retained } ?? 0
     case .withdrawn: kind = .withdrawn
     case .cancellationRequested: kind = .cancellationRequested
     case .waitStarted: kind = .waitStarted
     case .waitEnded: kind = .waitEnded
     case .released: kind = .released
     }
-    if !isSimultaneous { lastTime = Recorder.now }
+    if !isSimultaneous { lastTime = SystemClock.now }
+    if flags.contains(.isFirst) { chunk.promiseCount += 1 }
     append(
       Event(
-        kind, event.promise, at: lastTime, flags: flags, other: other, callStack: callStack,
-        object: object))
-  }
-
-  /// Follows the handlers that run, which decide whether a new promise belongs to the sample.
-  private func recordOutsideSample(_ event: borrowing PromiseDiagnostics.TraceEvent) {
-    switch event.kind {
-    case .handlerStarted: running.append((event.promise.rawValue, false))
-    case .handlerReturned: removeRunning(event.promise.rawValue)
-    default: break
+        time: lastTime, kind: kind, flags: flags, callStack: callStack, promise: event.promise,
+        other: other, object: object))
+    // The task of an `await` has no place, but it can have a name.
+    if kind == .attached, flags.contains(.isFirst), flags.isDisjoint(with: .hasClosure),
+      #available(macOS 26, iOS 26, tvOS 26, watchOS 26, *), let name = Task.name
+    {
+      record(name: name, of: event.promise, settings)
     }
   }
 
   private func removeRunning(_ promise: UInt) {
-    while let last = running.popLast() {
-      if last.promise == promise { return }
-    }
+    while let last = running.popLast(), last.promise != promise {}
+  }
+
+  func record(
+    name: String, of promise: PromiseDiagnostics.PromiseID, _ settings: Recorder.Settings
+  ) {
+    if settings.hasScopes { recordScope() }
+    let isOutsideSample = settings.sampling > 1 && !sample.contains(promise)
+    append(
+      Event(
+        time: SystemClock.now, kind: .named, flags: isOutsideSample ? .isOutsideSample : [],
+        promise: promise, object: Payload(name: name).retained))
   }
 
   @inline(__always)
-  func append(_ event: Event) {
-    if count == Chunk.capacity { replaceChunk() }
+  private func append(_ event: Event) {
+    while count == Chunk.capacity { replaceChunk() }
     (events + count).initialize(to: event)
     count += 1
     chunk.count.store(count, ordering: .releasing)
@@ -206,31 +209,20 @@ final class EventBuffer: @unchecked Sendable {
 
   @inline(never)
   private func replaceChunk() {
-    let (next, garbage) = Recorder.replaceChunk(of: self)
+    let (next, garbage) = Recorder.replace(chunk)
     chunk = next
     events = next.events
     count = 0
     // Can release users' errors, whose release can record more events.
     withExtendedLifetime(garbage) {}
-    if count == Chunk.capacity { replaceChunk() }
   }
 
-  func recordScope() {
+  private func recordScope() {
     let scope = Trace.scope?.number ?? 0
     guard scope != recordedScope else { return }
     recordedScope = scope
-    append(
-      Event(
-        .scope, PromiseDiagnostics.PromiseID(rawValue: 0), at: Recorder.now,
-        other: UInt(scope)))
-  }
-
-  /// Returns whether a promise was created outside the library, so that it needs no call stack.
-  private func isUsers(_ origin: PromiseDiagnostics.SourceLocation) -> Bool {
-    if origin.fileBytes != lastFile.name {
-      lastFile = (origin.fileBytes, !SourceLocation.isInLibrary(origin))
-    }
-    return lastFile.isUsers
+    let none = PromiseDiagnostics.PromiseID(rawValue: 0)
+    append(Event(time: SystemClock.now, kind: .scope, promise: none, other: UInt(scope)))
   }
 
   private func captureCallStack(_ settings: Recorder.Settings) -> UInt32 {
@@ -241,12 +233,10 @@ final class EventBuffer: @unchecked Sendable {
     if let permanent = reference.permanent { return permanent.rawValue }
     let description = reference.executor
     if let executor, executor.executor == description { return executor.retained }
-    let payload = Payload(.executor(description))
+    let payload = Payload(executor: description)
     executor = payload
     return payload.retained
   }
-
-  // MARK: - The sample
 
   /// Returns whether an event's promise belongs to the sample: it's one of the chosen roots, waits
   /// for a promise of the sample, or was created in a handler of the sample.
@@ -264,10 +254,7 @@ final class EventBuffer: @unchecked Sendable {
       isSampled =
         sample.contains(source)
         || (running.last?.isSampled ?? (isSettled && isChosenRoot(interval)))
-    case .released:
-      guard sample.contains(promise) else { return false }
-      sample.remove(promise)
-      return true
+    case .released: return sample.remove(promise)
     default: return sample.contains(promise)
     }
     return isSampled && sample.insert(promise)
@@ -276,5 +263,39 @@ final class EventBuffer: @unchecked Sendable {
   private func isChosenRoot(_ interval: UInt32) -> Bool {
     roots &+= 1
     return roots % interval == 0
+  }
+}
+
+extension EventBuffer {
+  /// A place among the events of a thread.
+  struct Cursor {
+    private var chunk: Chunk
+    private var index = 0
+
+    init(_ chunk: Chunk) { self.chunk = chunk }
+
+    /// The time of the next event; `Int64.max` if there is none.
+    var nextTime: Int64 {
+      let (chunk, index) = index == Chunk.capacity ? (chunk.next, 0) : (chunk, index)
+      guard let chunk, index < chunk.count.load(ordering: .acquiring) else { return .max }
+      return chunk.events[index].time
+    }
+
+    /// Passes the events up to `end` to `body`, and each chunk without further events to `leave`.
+    @inline(__always)
+    mutating func advance(
+      upTo end: Int64, _ body: (Event) -> Void, leave: (Chunk) -> Void = { _ in }
+    ) {
+      while true {
+        let count = chunk.count.load(ordering: .acquiring)
+        while index < count, chunk.events[index].time <= end {
+          body(chunk.events[index])
+          index += 1
+        }
+        guard index == Chunk.capacity, let next = chunk.next else { return }
+        leave(exchange(&chunk, with: next))
+        index = 0
+      }
+    }
   }
 }

@@ -20,7 +20,6 @@ final class LocationFinder: Sendable {
   /// The number of addresses whose lines were looked up.
   var lookupCount: Int { state.withLock { $0.functions.count } }
 
-  /// Returns the location of the call stack with a number.
   func location(of callStack: UInt32) -> SourceLocation? {
     callStack == 0 ? nil : state.withLock { $0.location(of: callStack) }
   }

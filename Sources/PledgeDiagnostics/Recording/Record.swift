@@ -29,7 +29,7 @@ struct Ending: Sendable {
   /// The number of its call stack.
   var callStack: UInt32 = 0
   /// The number of the rejection in the log; nil if it was fulfilled.
-  @Compact var rejection: Int?
+  @Compact var rejection: Int? = nil
   var isSettlement = false
 }
 
@@ -56,8 +56,8 @@ struct Record: Sendable {
   /// The execution of the handler, or the wait.
   struct Run: Sendable {
     let start: Int64
-    /// When it ended; `Int64.max` while it runs.
-    private var endTime = Int64.max
+    /// When it ended; nil while it runs.
+    private(set) var end: Int64?
     let thread: UInt32
     /// Whether the user's closure was called; it isn't if it doesn't handle this kind of result.
     let callsClosure: Bool
@@ -68,9 +68,8 @@ struct Record: Sendable {
       self.callsClosure = callsClosure
     }
 
-    var isRunning: Bool { endTime == .max }
-    var end: Int64? { isRunning ? nil : endTime }
-    mutating func end(at time: Int64) { endTime = min(endTime, time) }
+    var isRunning: Bool { end == nil }
+    mutating func end(at time: Int64) { end = end ?? time }
   }
 
   // In an order that leaves no gaps.
@@ -107,14 +106,10 @@ struct Record: Sendable {
 
   var executor: PromiseDiagnostics.Executor? { executorPayload?.executor }
 
-  /// How it settled; nil if it hasn't.
   var settlement: Ending? { ending.flatMap { $0.isSettlement ? $0 : nil } }
   var isPending: Bool { ending == nil }
   var endTime: Int64 { ending?.moment.time ?? 0 }
   /// Whether it's the observer of an input of another promise, such as that of a combinator.
   var isInput: Bool { kind == .observer && result != nil }
-  /// Whether it's a promise that was created during the recording.
-  var isOwnPromise: Bool { kind == .resolver || kind == .combinator || kind == .handler }
-  /// Whether the user's closure was called.
   var calledClosure: Bool { run?.callsClosure == true }
 }

@@ -12,13 +12,13 @@ struct RecordTable: Sendable {
   private var byNumber = PositionTable(isByPromise: false)
   private var byPromise = PositionTable(isByPromise: true)
 
-  var count: Int { byNumber.count }
+  private(set) var count = 0
   /// All records, in no particular order.
   var values: FlattenSequence<[[Record]]> { blocks.joined() }
   /// The numbers of all records, in ascending order.
   var numbers: [Int] { values.map(\.number).sorted() }
   /// The records of the promises that are in memory.
-  var living: [Record] { byPromise.positions.map { self[at: $0] } }
+  var living: [Record] { byPromise.positions.map { self[at: Int($0)] } }
 
   subscript(number: Int) -> Record? { position(of: number).map { self[at: $0] } }
 
@@ -35,39 +35,36 @@ struct RecordTable: Sendable {
     byPromise.position(of: promise.rawValue, in: blocks)
   }
 
-  /// Adds a record, and returns its position.
   mutating func insert(_ record: Record) -> Int {
-    let position = count
-    if position % Self.blockSize == 0 {
+    if count % Self.blockSize == 0 {
       blocks.append([])
       blocks[blocks.count - 1].reserveCapacity(Self.blockSize)
     }
+    // An earlier promise with the identifier can't be in memory any more.
+    if let position = position(of: record.id) { release(position) }
     blocks[blocks.count - 1].append(record)
-    byNumber.set(position, for: UInt(record.number), in: blocks)
-    byPromise.set(position, for: record.id.rawValue, in: blocks)
-    return position
+    byNumber.insert(count, in: blocks)
+    byPromise.insert(count, in: blocks)
+    count += 1
+    return count - 1
   }
 
-  /// Notes that a promise isn't in memory any more, and returns the position of its record.
-  mutating func release(_ promise: PromiseDiagnostics.PromiseID) -> Int? {
-    byPromise.remove(promise.rawValue, in: blocks)
-  }
+  /// Notes that the promise of a record isn't in memory any more.
+  mutating func release(_ position: Int) { byPromise.replace(position, in: blocks) }
 
   /// Removes a record; returns it, and whether its promise is in memory.
   mutating func remove(_ number: Int) -> (record: Record, isLiving: Bool)? {
     guard let position = position(of: number) else { return nil }
-    let (record, end) = (self[at: position], count - 1)
+    let record = self[at: position]
     let isLiving = self.position(of: record.id) == position
-    if isLiving { _ = release(record.id) }
-    _ = byNumber.remove(UInt(number), in: blocks)
-    // The last record takes its place.
-    let last = self[at: end]
-    if position != end {
-      byNumber.set(position, for: UInt(last.number), in: blocks)
-      if self.position(of: last.id) == end {
-        byPromise.set(position, for: last.id.rawValue, in: blocks)
-      }
-      self[at: position] = last
+    if isLiving { release(position) }
+    byNumber.replace(position, in: blocks)
+    count -= 1
+    if position != count {
+      // The last record takes its place.
+      byNumber.replace(count, with: position, in: blocks)
+      byPromise.replace(count, with: position, in: blocks)
+      self[at: position] = self[at: count]
     }
     blocks[blocks.count - 1].removeLast()
     if blocks[blocks.count - 1].isEmpty { blocks.removeLast() }
@@ -79,80 +76,59 @@ struct RecordTable: Sendable {
 ///
 /// It reads the keys from the records, so that each takes only about eight bytes.
 private struct PositionTable: Sendable {
-  private let isByPromise: Bool
-  /// Each position plus one, at or after the slot of its key's hash value; zero if the slot is free.
-  private var slots: [UInt32] = Array(repeating: 0, count: 64)
-  private(set) var count = 0
+  private static let (free, removed) = (UInt32.max, UInt32.max - 1)
+
+  let isByPromise: Bool
+  /// Each position, at or after the slot of its key's hash value.
+  private var slots: [UInt32] = Array(repeating: free, count: 64)
+  /// The number of slots that aren't free.
+  private var used = 0
 
   init(isByPromise: Bool) { self.isByPromise = isByPromise }
 
-  /// The positions, in no particular order.
-  var positions: some Sequence<Int> { slots.lazy.filter { $0 != 0 }.map { Int($0) - 1 } }
+  var positions: [UInt32] { slots.filter { $0 < Self.removed } }
 
   func position(of key: UInt, in blocks: [[Record]]) -> Int? {
-    let position = slots[slot(of: key, in: blocks)]
-    return position == 0 ? nil : Int(position) - 1
-  }
-
-  /// Adds a position, or replaces the one that the key has.
-  mutating func set(_ position: Int, for key: UInt, in blocks: [[Record]]) {
-    var slot = slot(of: key, in: blocks)
-    if slots[slot] == 0 {
-      count += 1
-      if count * 4 > slots.count * 3 {
-        grow(blocks)
-        slot = self.slot(of: key, in: blocks)
+    var slot = home(key)
+    while slots[slot] != Self.free {
+      let position = slots[slot]
+      if position != Self.removed, self.key(at: position, in: blocks) == key {
+        return Int(position)
       }
+      slot = (slot + 1) & mask
     }
-    slots[slot] = UInt32(position + 1)
+    return nil
   }
 
-  mutating func remove(_ key: UInt, in blocks: [[Record]]) -> Int? {
-    var free = slot(of: key, in: blocks)
-    guard slots[free] != 0 else { return nil }
-    let position = Int(slots[free]) - 1
-    count -= 1
-    // Those behind it move up if they stay at or after their slots, so that they are still found.
-    var next = (free + 1) & mask
-    while slots[next] != 0 {
-      let distance = (next - home(self.key(at: slots[next], in: blocks))) & mask
-      if distance >= (next - free) & mask {
-        slots[free] = slots[next]
-        free = next
-      }
-      next = (next + 1) & mask
+  mutating func insert(_ position: Int, in blocks: [[Record]]) {
+    if used * 4 > slots.count * 3 {
+      let positions = positions
+      let size = positions.count * 2 > slots.count ? slots.count * 2 : slots.count
+      (slots, used) = (Array(repeating: Self.free, count: size), 0)
+      for position in positions { insert(Int(position), in: blocks) }
     }
-    slots[free] = 0
-    return position
+    var slot = home(key(at: UInt32(position), in: blocks))
+    while slots[slot] != Self.free { slot = (slot + 1) & mask }
+    slots[slot] = UInt32(position)
+    used += 1
   }
 
-  private mutating func grow(_ blocks: [[Record]]) {
-    let old = exchange(&slots, with: Array(repeating: 0, count: slots.count * 2))
-    for position in old where position != 0 {
-      slots[slot(of: key(at: position, in: blocks), in: blocks)] = position
-    }
+  /// Replaces a position with `new`, or removes it; it needn't be in the table.
+  mutating func replace(_ position: Int, with new: Int? = nil, in blocks: [[Record]]) {
+    var slot = home(key(at: UInt32(position), in: blocks))
+    while slots[slot] != Self.free, slots[slot] != position { slot = (slot + 1) & mask }
+    if slots[slot] == position { slots[slot] = new.map { UInt32($0) } ?? Self.removed }
   }
 
   private var mask: Int { slots.count - 1 }
 
-  private func home(_ key: UInt) -> Int { key.spread & mask }
+  /// Returns the first slot for a key; the shift leaves the bits that depend on all of the key.
+  private func home(_ key: UInt) -> Int {
+    Int(truncatingIfNeeded: key &* 0x9E37_79B9_7F4A_7C15 >> 28) & mask
+  }
 
   private func key(at position: UInt32, in blocks: [[Record]]) -> UInt {
-    let (block, index) = Int(position - 1).quotientAndRemainder(dividingBy: RecordTable.blockSize)
+    let (block, index) = Int(position).quotientAndRemainder(dividingBy: RecordTable.blockSize)
     return isByPromise ? blocks[block][index].id.rawValue : UInt(blocks[block][index].number)
   }
-
-  /// Returns the slot of a key, or the free slot where it belongs.
-  private func slot(of key: UInt, in blocks: [[Record]]) -> Int {
-    var slot = home(key)
-    while slots[slot] != 0, self.key(at: slots[slot], in: blocks) != key {
-      slot = (slot + 1) & mask
-    }
-    return slot
-  }
-}
-
-extension UInt {
-  /// A hash value for a table whose size is a power of two; the number can be an address.
-  var spread: Int { Int(truncatingIfNeeded: (self &* 0x9E37_79B9_7F4A_7C15) >> 28) }
 }

@@ -4,33 +4,30 @@
 ///
 /// A thread writes its events to its own buffer. They are applied later, in the order of their
 /// times: when a report needs them, or when the buffers contain more promises than the trace of the
-/// process keeps. In the second case, the promises that have since been released are skipped,
-/// which is most of them, because applying an event takes much longer than recording it.
+/// process keeps. In the second case, promises that have since been released are skipped, which is
+/// most of them, because applying an event takes much longer than recording it.
 enum Recorder {
   /// What the traces need, which each event reads without a lock.
   struct Settings: AtomicValue {
-    var capturesPlaces = false
-    var hasScopes = false
-    var isRecording = false
+    private(set) var word: UInt64
+
+    init(word: UInt64) { self.word = word }
+
+    fileprivate init(_ state: State) {
+      word = UInt64(state.ofProcess?.sampling ?? 1) << 32
+      if !state.routes.traces.isEmpty { word |= 4 }
+      if state.ofProcess != nil || hasScopes { word |= 2 }
+      if state.traces.contains(where: \.capturesPlaces) { word |= 1 }
+    }
+
+    var capturesPlaces: Bool { word & 1 != 0 }
+    var isRecording: Bool { word & 2 != 0 }
+    var hasScopes: Bool { word & 4 != 0 }
     /// The number of roots of which one is in the sample; 1 if there is no sample.
-    var sampling: UInt32 = 1
-
-    init() {}
-
-    init(word: UInt64) {
-      capturesPlaces = word & 1 != 0
-      hasScopes = word & 2 != 0
-      isRecording = word & 4 != 0
-      sampling = UInt32(word >> 32)
-    }
-
-    var word: UInt64 {
-      (capturesPlaces ? 1 : 0) | (hasScopes ? 2 : 0) | (isRecording ? 4 : 0)
-        | UInt64(sampling) << 32
-    }
+    var sampling: UInt32 { UInt32(word >> 32) }
   }
 
-  private struct State {
+  fileprivate struct State {
     var ofProcess: Trace?
     var routes = Routes()
     var buffers: [EventBuffer] = []
@@ -43,18 +40,14 @@ enum Recorder {
     var full: [(end: Int64, promises: Int)] = []
     var promises = 0
     var shortLived = ShortLivedPromises()
-    /// The events that are being applied.
-    var entries: [Entry] = []
+
+    var traces: [Trace] { (ofProcess.map { [$0] } ?? []) + routes.traces.values.joined() }
   }
 
   private static let state = Mutex(State())
-  private static let settingsWord = Atomic<Settings>(Settings())
-  private static let epoch = SystemClock.now - 1
+  private static let settingsWord = Atomic<Settings>(Settings(word: 1 << 32))
 
   static var settings: Settings { settingsWord.load(ordering: .relaxed) }
-
-  /// Nanoseconds since the first use of the recorder.
-  static var now: Int64 { SystemClock.now - epoch }
 
   private static let tracer = {
     // Read once, because reading a global variable takes longer.
@@ -94,56 +87,52 @@ extension Recorder {
   }
 
   private static func change(_ change: (inout State) -> Void) {
-    let garbage = state.withLock { state in
+    _ = update { state in
       let old = state.ofProcess
-      let garbage = consume(&state)
       change(&state)
-      var settings = Settings()
-      settings.isRecording = state.ofProcess != nil || !state.routes.traces.isEmpty
-      settings.hasScopes = !state.routes.traces.isEmpty
-      settings.capturesPlaces =
-        state.ofProcess?.capturesPlaces == true || state.routes.placeCount > 0
-      settings.sampling = state.ofProcess?.sampling ?? 1
+      let settings = Settings(state)
       if settings.sampling > 1 { Sample.shared.removeAll() }
       settingsWord.store(settings, ordering: .relaxed)
       // Set under the lock, so the later of two changes is also the last to set the tracer.
       PromiseDiagnostics.setTracer(settings.isRecording ? tracer : nil)
-      return (garbage, old)
+      return old
     }
-    withExtendedLifetime(garbage) {}
   }
 
-  /// Applies all events up to now to the traces.
-  static func update() {
-    guard settings.isRecording else { return }
-    let garbage = state.withLock { consume(&$0) }
+  /// Applies all events up to now to the traces, and returns the result of `body`.
+  private static func update<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
+    let (result, garbage) = state.withLock { state in
+      (state.full, state.promises) = ([], 0)
+      let garbage = apply(&state, upTo: SystemClock.now, isReport: true)
+      return (body(&state), garbage)
+    }
     withExtendedLifetime(garbage) {}
+    return result
   }
+
+  /// Returns the result of `body`, which reads logs of all events up to now, and must not run user
+  /// code, because it's called under the lock.
+  static func withLogs<Result: Sendable>(_ body: () -> Result) -> Result { update { _ in body() } }
 
   /// Passes an unhandled rejection to the traces that claim it, and returns whether one stored it.
   static func claim(_ rejection: PromiseDiagnostics.UnhandledRejection, _ id: UInt) -> Bool {
     guard settings.hasScopes else { return false }
-    update()
-    guard let trace = state.withLock({ $0.routes.claimant(of: id) }) else { return false }
-    trace.keep(rejection)
-    return true
+    return update { state in
+      let trace = state.routes.claimant(of: id)
+      trace?.log.unhandled.append(rejection)
+      return trace != nil
+    }
   }
 
-  /// Records the name of a promise.
   static func record(name: () -> String, of promise: PromiseDiagnostics.PromiseID) {
     let settings = settings
     guard settings.isRecording else { return }
-    let name = Payload(.name(name())).retained
-    EventBuffer.current(EventBuffer.key)._withUnsafeGuaranteedRef { buffer in
-      if settings.hasScopes { buffer.recordScope() }
-      buffer.append(Event(.named, promise, at: now, object: name))
+    let name = name()
+    EventBuffer.current(EventBuffer.key)._withUnsafeGuaranteedRef {
+      $0.record(name: name, of: promise, settings)
     }
   }
-}
 
-// MARK: - Buffers
-
-extension Recorder {
   static func addBuffer(isMain: Bool) -> EventBuffer {
     state.withLock { state in
       if !isMain, let buffer = state.unused.popLast() {
@@ -156,41 +145,30 @@ extension Recorder {
     }
   }
 
-  /// The number of events that the chunks in memory have room for.
-  static var bufferedEvents: Int {
-    state.withLock { state in
-      (state.buffers.map(\.chunks.count).reduce(state.spare.count, +))
-        * EventBuffer.Chunk.capacity
-    }
-  }
-
-  /// Keeps the buffer of a thread that has ended for another thread.
   static func recycle(_ buffer: EventBuffer) {
     state.withLock { $0.unused.append(buffer) }
   }
 
-  /// Adds a chunk to a buffer whose last one is full, and applies old events if there are many.
+  /// Returns the chunk that follows a full one, and applies old events if there are many.
   ///
   /// - Returns: The chunk, and objects that must be released outside the lock.
-  static func replaceChunk(of buffer: EventBuffer) -> (EventBuffer.Chunk, [AnyObject]) {
+  static func replace(_ full: EventBuffer.Chunk) -> (EventBuffer.Chunk, [Payload]) {
     state.withLock { state in
       let chunk = state.spare.popLast() ?? EventBuffer.Chunk()
       chunk.reuse()
-      if let last = buffer.chunks.last {
-        state.full.append((last.lastTime, last.promiseCount))
-        state.promises += last.promiseCount
-      }
-      buffer.chunks.append(chunk)
+      full.next = chunk
+      state.full.append((full.lastTime, full.promiseCount))
+      state.promises += full.promiseCount
       return (chunk, consumeOldest(&state))
     }
   }
 
   /// Applies the oldest events if there are many more than the trace of the process keeps.
-  private static func consumeOldest(_ state: inout State) -> [AnyObject] {
+  private static func consumeOldest(_ state: inout State) -> [Payload] {
     let limit = state.ofProcess.map(\.limit) ?? Trace.defaultLimit
     // A few dozen chunks at a time, because threads are merged, and promises that are created and
     // released in different times aren't skipped.
-    guard let limit, state.promises - max(limit / 4, 16_384) > limit else { return [] }
+    guard let limit, state.promises - ShortLivedPromises.capacity > limit else { return [] }
     var (count, end) = (0, Int64(0))
     while count < state.full.count, state.promises - state.full[count].promises >= limit {
       state.promises -= state.full[count].promises
@@ -198,16 +176,7 @@ extension Recorder {
       count += 1
     }
     state.full.removeFirst(count)
-    return apply(&state, upTo: min(end, now), skipsShortLived: true)
-  }
-
-  private static func consume(_ state: inout State) -> [AnyObject] {
-    // One chunk after the other, because the events of all would need as much memory as the records.
-    let ends = state.full.map(\.end) + [now]
-    state.full = []
-    state.promises = 0
-    defer { state.entries = [] }
-    return ends.flatMap { apply(&state, upTo: $0, skipsShortLived: false) }
+    return apply(&state, upTo: min(end, SystemClock.now), isReport: false)
   }
 
   /// Applies the events up to `end`, which isn't later than now.
@@ -215,85 +184,55 @@ extension Recorder {
   /// The events of a thread that happened after an event of another thread have later times, and
   /// the other thread had already published that event. So with each event, all those on which it
   /// depends are applied.
-  private static func apply(
-    _ state: inout State, upTo end: Int64, skipsShortLived: Bool
-  ) -> [AnyObject] {
-    // Moved out and back, so that its memory is kept.
-    var entries = exchange(&state.entries, with: [])
-    entries.removeAll(keepingCapacity: true)
-    var threads = 0
-    for buffer in state.buffers where buffer.take(upTo: end, into: &entries, &state.spare) {
-      threads += 1
-    }
-    // The order of equal times, such as those of one thread, doesn't change.
-    if threads > 1 { entries.sort { $0.event.time < $1.event.time } }
-    if skipsShortLived { state.shortLived.mark(&entries) }
-    var garbage: [AnyObject] = []
-    if let trace = state.ofProcess { garbage += trace.apply(entries) }
-    if !state.routes.traces.isEmpty {
-      for entry in entries { garbage += state.routes.apply(entry) as [AnyObject] }
-    }
-    for entry in entries { if let payload = entry.event.takePayload() { garbage.append(payload) } }
-    state.entries = entries
-    if !skipsShortLived { state.spare = [] }
-    return garbage
-  }
-}
-
-/// An event with the thread on which it happened.
-struct Entry {
-  let event: Event
-  /// The number of the thread's buffer.
-  let thread: Int
-  let isMain: Bool
-  /// The number of the trace in whose task it happened.
-  let scope: UInt32
-  /// Whether it concerns a promise that was created and released among the same events.
-  var isSkipped = false
-  /// Whether the other promise is such a promise.
-  var isOtherSkipped = false
-}
-
-extension EventBuffer {
-  /// Moves the events up to `end` to `entries`, and the chunks that are empty then to `spare`.
   ///
-  /// - Returns: Whether there were any events.
-  fileprivate func take(
-    upTo end: Int64, into entries: inout [Entry], _ spare: inout [Chunk]
-  ) -> Bool {
-    let before = entries.count
-    for chunk in chunks {
-      let count = chunk.count.load(ordering: .acquiring)
-      let events = UnsafeBufferPointer(start: chunk.events, count: count)
-      var index = chunk.consumed
-      while index < count, events[index].time <= end {
-        if events[index].kind == .scope { scope = UInt32(events[index].other) }
-        entries.append(
-          Entry(event: events[index], thread: number, isMain: isMain, scope: scope))
-        index += 1
+  /// - Parameter isReport: Whether to skip no promise, and to keep no memory for events.
+  private static func apply(
+    _ state: inout State, upTo end: Int64, isReport: Bool
+  ) -> [Payload] {
+    let trace = state.ofProcess
+    let hasScopes = !state.routes.traces.isEmpty
+    var garbage: [Payload] = []
+    // The thread with the next event last.
+    var threads = state.buffers.map { (time: $0.unapplied.nextTime, buffer: $0) }
+      .filter { $0.time <= end }.sorted { $0.time > $1.time }
+    state.shortLived.removeAll()
+    if !isReport {
+      for (_, buffer) in threads {
+        var cursor = buffer.unapplied
+        cursor.advance(upTo: end) { event in
+          if event.kind == .released { state.shortLived.note(release: event) }
+        }
       }
-      chunk.consumed = index
-      if chunk.consumed < Chunk.capacity { break }
     }
-    // The last chunk is the thread's.
-    let done = chunks.dropLast().prefix { $0.consumed == Chunk.capacity }.count
-    spare += chunks.prefix(done)
-    chunks.removeFirst(done)
-    return entries.count > before
+    while let (_, buffer) = threads.popLast() {
+      buffer.unapplied.advance(upTo: min(end, threads.last?.time ?? end)) { event in
+        if event.kind == .scope { return buffer.scope = UInt32(event.other) }
+        let isSkipped = state.shortLived.skips(event)
+        if let trace, !event.flags.contains(.isOutsideSample) {
+          if !isSkipped {
+            trace.log.apply(
+              event, of: buffer, isOtherSkipped: state.shortLived.skipsOther(of: event))
+          } else if event.flags.contains(.isFirst) {
+            trace.log.skipPromise()
+          }
+        }
+        if hasScopes { state.routes.apply(event, of: buffer) }
+        if let payload = event.takePayload() { garbage.append(payload) }
+      } leave: { chunk in
+        if !isReport { state.spare.append(chunk) }
+      }
+      let time = buffer.unapplied.nextTime
+      if time <= end {
+        let later = threads.lastIndex { $0.time > time } ?? -1
+        threads.insert((time, buffer), at: later + 1)
+      }
+    }
+    for trace in state.traces { garbage += exchange(&trace.log.discarded, with: []) }
+    if isReport { state.spare = [] }
+    return garbage
   }
 }
 
 extension EventBuffer.Chunk {
   fileprivate var lastTime: Int64 { events[Self.capacity - 1].time }
-}
-
-extension Event {
-  /// Whether the promise, or the observer, is new.
-  var createsPromise: Bool {
-    switch kind {
-    case .created, .observes: true
-    case .attached: !flags.contains(.isKnown)
-    default: false
-    }
-  }
 }

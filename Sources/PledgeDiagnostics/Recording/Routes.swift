@@ -9,56 +9,42 @@ struct Routes {
   private(set) var traces: [UInt32: [Trace]] = [:]
   /// The traces that record a promise.
   private var owners: [PromiseDiagnostics.PromiseID: [Trace]] = [:]
-  /// The handlers that run on a thread, the innermost last, and the traces that they concern.
-  private var running: [Int: [(promise: PromiseDiagnostics.PromiseID, traces: [Trace])]] = [:]
+  /// The promises whose handlers run on a thread, the innermost last.
+  private var running: [Int: [PromiseDiagnostics.PromiseID]] = [:]
   /// The numbers of the traces that claim rejections, by the identifiers of the rejections.
   ///
   /// An identifier can be reused after the rejection is deallocated. The last promise therefore
   /// decides: while a rejection exists, the promises that it rejects are newer than those of earlier
   /// rejections with the same identifier.
   private var claims: [UInt: UInt32] = [:]
-  /// The number of traces that capture places.
-  private(set) var placeCount = 0
 
-  mutating func add(_ trace: Trace) {
-    traces[trace.number] = [trace]
-    if trace.capturesPlaces { placeCount += 1 }
-  }
+  mutating func add(_ trace: Trace) { traces[trace.number] = [trace] }
 
   mutating func remove(_ trace: Trace) {
     guard traces.removeValue(forKey: trace.number) != nil else { return }
     if traces.isEmpty { return self = Routes() }
-    if trace.capturesPlaces { placeCount -= 1 }
-    for promise in trace.promises { owners[promise]?.removeAll { $0 === trace } }
-    for thread in running.keys {
-      for index in running[thread]?.indices ?? 0..<0 {
-        running[thread]?[index].traces.removeAll { $0 === trace }
-      }
+    for promise in trace.log.records.living.map(\.id) {
+      owners[promise]?.removeAll { $0 === trace }
     }
   }
 
-  /// Applies an event to the traces that it concerns.
-  ///
-  /// - Returns: The errors that they have discarded, which must be released outside the locks.
-  mutating func apply(_ entry: Entry) -> [Payload] {
-    let event = entry.event
-    if event.kind == .scope { return [] }
-    var concerned = union(traces[entry.scope] ?? [], owners[event.promise] ?? [])
-    concerned = union(concerned, running[entry.thread]?.last?.traces ?? [])
+  mutating func apply(_ event: Event, of buffer: EventBuffer) {
+    let thread = buffer.number
+    var concerned = union(traces[buffer.scope] ?? [], owners[event.promise] ?? [])
+    for outer in running[thread] ?? [] { concerned = union(concerned, owners[outer] ?? []) }
     if event.kind == .attached || event.kind == .observes {
       concerned = union(concerned, owners[event.otherPromise] ?? [])
     }
     if let rejection = event.payload?.rejection {
       claims[rejection.id] = concerned.first { $0.claimsRejections }?.number
     }
-    var discarded: [Payload] = []
-    for trace in concerned { discarded += trace.apply([entry]) }
+    for trace in concerned { trace.log.apply(event, of: buffer) }
     switch event.kind {
-    case .handlerStarted: running[entry.thread, default: []].append((event.promise, concerned))
+    case .handlerStarted: running[thread, default: []].append(event.promise)
     case .handlerReturned:
-      let handlers = running[entry.thread] ?? []
-      let index = handlers.lastIndex { $0.promise == event.promise }
-      running[entry.thread]?.removeLast(handlers.count - (index ?? handlers.count))
+      if let index = running[thread]?.lastIndex(of: event.promise) {
+        running[thread]?.removeSubrange(index...)
+      }
     case .released: owners[event.promise] = nil
     case .created, .named, .observes, .attached, .adopted:
       if event.kind == .created { owners[event.promise] = nil }
@@ -66,24 +52,20 @@ struct Routes {
       if event.kind != .created, event.kind != .named { note(concerned, own: event.otherPromise) }
     default: break
     }
-    return discarded
   }
 
   /// Notes which of the traces have a promise in their records.
   private mutating func note(_ traces: [Trace], own promise: PromiseDiagnostics.PromiseID) {
-    let owning =
-      traces.allSatisfy { $0.contains(promise) }
-      ? traces : traces.filter { $0.contains(promise) }
+    let owning = traces.filter { $0.log.records.position(of: promise) != nil }
     if !owning.isEmpty { owners[promise] = union(owners[promise] ?? [], owning) }
   }
 
   private func union(_ traces: [Trace], _ others: [Trace]) -> [Trace] {
-    if traces.isEmpty || others.isEmpty { return traces.isEmpty ? others : traces }
+    if traces.isEmpty { return others }
     let new = others.filter { other in !traces.contains { $0 === other } }
     return new.isEmpty ? traces : traces + new
   }
 
-  /// Returns the trace that claims an unhandled rejection.
   mutating func claimant(of rejection: UInt) -> Trace? {
     claims.removeValue(forKey: rejection).flatMap { traces[$0]?.first }
   }

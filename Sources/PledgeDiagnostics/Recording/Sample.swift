@@ -23,7 +23,6 @@ struct Sample: @unchecked Sendable {
     }
   }
 
-  /// Empties the sample before a trace starts.
   func removeAll() {
     for index in 0..<Self.bucketSize * Self.bucketCount {
       words[index].store(0, ordering: .relaxed)
@@ -31,15 +30,11 @@ struct Sample: @unchecked Sendable {
   }
 
   func contains(_ promise: PromiseDiagnostics.PromiseID) -> Bool {
-    index(of: promise.rawValue, in: bucket(promise)) != nil
+    index(of: promise.rawValue, in: promise) != nil
   }
 
-  /// Adds a promise.
-  ///
-  /// - Returns: False if its bucket is full.
   func insert(_ promise: PromiseDiagnostics.PromiseID) -> Bool {
-    let bucket = bucket(promise)
-    while let index = index(of: 0, in: bucket) {
+    while let index = index(of: 0, in: promise) {
       let (isDone, _) = words[index].compareExchange(
         expected: 0, desired: promise.rawValue, ordering: .relaxed)
       if isDone { return true }
@@ -47,22 +42,17 @@ struct Sample: @unchecked Sendable {
     return false
   }
 
-  func remove(_ promise: PromiseDiagnostics.PromiseID) {
-    if let index = index(of: promise.rawValue, in: bucket(promise)) {
-      words[index].store(0, ordering: .relaxed)
-    }
+  func remove(_ promise: PromiseDiagnostics.PromiseID) -> Bool {
+    guard let index = index(of: promise.rawValue, in: promise) else { return false }
+    words[index].store(0, ordering: .relaxed)
+    return true
   }
 
-  private func bucket(_ promise: PromiseDiagnostics.PromiseID) -> Int {
+  private func index(of word: UInt, in promise: PromiseDiagnostics.PromiseID) -> Int? {
     let hash = (promise.rawValue >> 4) &* 0x9E37_79B9_7F4A_7C15 >> 32
-    return Int(hash % UInt(Self.bucketCount)) * Self.bucketSize
-  }
-
-  private func index(of word: UInt, in bucket: Int) -> Int? {
-    for index in bucket..<bucket + Self.bucketSize
-    where words[index].load(ordering: .relaxed) == word {
-      return index
+    let start = Int(hash % UInt(Self.bucketCount)) * Self.bucketSize
+    return (start..<start + Self.bucketSize).first {
+      words[$0].load(ordering: .relaxed) == word
     }
-    return nil
   }
 }

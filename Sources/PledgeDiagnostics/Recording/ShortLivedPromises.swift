@@ -1,67 +1,64 @@
 import Pledge
 
-/// Finds the promises that were created and released in a series of events.
+/// The promises that are created and released in a series of events, which needn't be recorded.
 ///
-/// Most promises live for a short time, so that this saves most of the work of applying old events.
-/// The tables are kept, so that it allocates no memory.
+/// Most promises live for a short time. Which ones do is only known after their releases, so those
+/// of the series are noted first.
 struct ShortLivedPromises {
-  /// A promise that is released in the series, in a hash table with open addressing.
+  /// The number of promises in a series for which there is room; others are recorded.
+  static let capacity = 16_384
+
+  /// A promise that is released in the series.
   private struct Slot {
     var id: UInt = 0
-    var lastRelease = 0
+    var lastRelease: Int64 = 0
     /// Whether the promise that has the identifier now was created in the series.
     var isSkipped = false
   }
 
-  private var slots: [Slot] = []
+  private static let size = capacity * 4
 
-  /// Marks the entries of such promises.
-  mutating func mark(_ entries: inout [Entry]) {
-    let releases = entries.count { $0.event.kind == .released }
-    var size = max(64, slots.count)
-    while size < releases * 2 { size *= 2 }
-    if slots.count == size {
-      for index in slots.indices { slots[index] = Slot() }
-    } else {
-      slots = Array(repeating: Slot(), count: size)
-    }
-    entries.withUnsafeMutableBufferPointer { entries in
-      slots.withUnsafeMutableBufferPointer { Self.mark(entries, $0) }
-    }
+  /// A hash table with open addressing, which is kept, because it takes long to allocate.
+  private let slots = UnsafeMutablePointer<Slot>.allocate(capacity: size)
+  private var count = -1
+
+  mutating func removeAll() {
+    if count != 0 { slots.initialize(repeating: Slot(), count: Self.size) }
+    count = 0
   }
 
-  private static func mark(
-    _ entries: UnsafeMutableBufferPointer<Entry>, _ slots: UnsafeMutableBufferPointer<Slot>
-  ) {
-    for index in entries.indices where entries[index].event.kind == .released {
-      let id = entries[index].event.promise.rawValue
-      let slot = find(id, in: slots)
-      slots[slot].id = id
-      slots[slot].lastRelease = index
+  /// Notes a release, before the series is read again in the order of its times.
+  mutating func note(release event: Event) {
+    let slot = slot(of: event.promise.rawValue)
+    if slot.pointee.id == 0 {
+      guard count < Self.size / 2 else { return }
+      count += 1
+      slot.pointee.id = event.promise.rawValue
     }
-    for index in entries.indices {
-      let slot = find(entries[index].event.promise.rawValue, in: slots)
-      if slots[slot].id != 0 {
-        if entries[index].event.createsPromise {
-          slots[slot].isSkipped = slots[slot].lastRelease > index
-        }
-        entries[index].isSkipped = slots[slot].isSkipped
-        if entries[index].event.kind == .released { slots[slot].isSkipped = false }
-      }
-      switch entries[index].event.kind {
-      case .attached, .adopted, .observes:
-        let other = find(entries[index].event.other, in: slots)
-        entries[index].isOtherSkipped = slots[other].isSkipped
-      default: break
-      }
-    }
+    slot.pointee.lastRelease = max(slot.pointee.lastRelease, event.time)
   }
 
-  /// Returns the slot of a promise, or the free slot where it belongs.
-  private static func find(_ id: UInt, in slots: UnsafeMutableBufferPointer<Slot>) -> Int {
-    let mask = slots.count - 1
-    var slot = id.spread & mask
-    while slots[slot].id != id, slots[slot].id != 0 { slot = (slot + 1) & mask }
-    return slot
+  /// Returns whether an event concerns such a promise.
+  func skips(_ event: Event) -> Bool {
+    if count == 0 { return false }
+    let slot = slot(of: event.promise.rawValue)
+    if slot.pointee.id == 0 { return false }
+    if event.flags.contains(.isFirst) {
+      // One that is released at the same moment could be the one that had the identifier before.
+      slot.pointee.isSkipped = slot.pointee.lastRelease > event.time
+    }
+    return event.kind == .released
+      ? exchange(&slot.pointee.isSkipped, with: false) : slot.pointee.isSkipped
+  }
+
+  /// Returns whether an event's other promise is such a promise.
+  func skipsOther(of event: Event) -> Bool {
+    count > 0 && slot(of: event.other).pointee.isSkipped
+  }
+
+  private func slot(of id: UInt) -> UnsafeMutablePointer<Slot> {
+    var index = Int(truncatingIfNeeded: (id &* 0x9E37_79B9_7F4A_7C15) >> 28) & (Self.size - 1)
+    while slots[index].id != id, slots[index].id != 0 { index = (index + 1) & (Self.size - 1) }
+    return slots + index
   }
 }

@@ -21,18 +21,6 @@ extension Trace {
       return "\(file[(start ?? bytes.startIndex)...]):\(line)"
     }
 
-    init(_ origin: PromiseDiagnostics.SourceLocation) {
-      self.init(
-        file: origin.fileID, line: Int(clamping: origin.line), function: nil, operation: nil)
-    }
-
-    init(file: String, line: Int, function: String?, operation: String?) {
-      self.file = file
-      self.line = line
-      self.function = function
-      self.operation = operation
-    }
-
     /// The drop-in modules, which aren't the user's code.
     private static let dropIns = ["PromiseKit", "PMKFoundation", "Promises"]
 
@@ -41,17 +29,12 @@ extension Trace {
       "Pledge", "PledgeFoundation", "PledgeTesting", "PledgeDiagnostics",
     ]
 
+    private static let prefixes = modules.map { Array("\($0)/".utf8) }
+
     static func isInLibrary(_ origin: PromiseDiagnostics.SourceLocation) -> Bool {
-      // Compared byte by byte, because each promise that is recorded needs it.
       let name = origin.fileBytes
-      return modules.contains { module in
-        var end = name
-        for byte in module.utf8 {
-          if end.pointee != byte { return false }
-          end += 1
-        }
-        return end.pointee == UInt8(ascii: "/")
-      }
+      // Byte by byte, because the name ends at a zero.
+      return prefixes.contains { prefix in prefix.indices.allSatisfy { name[$0] == prefix[$0] } }
     }
 
     /// The path of this package's sources when it was compiled.

@@ -26,7 +26,7 @@ extension Trace {
   public func errorPath(of promise: Promise<some Any>) -> ErrorPath? {
     let snapshot = snapshot()
     // The latest, because identifiers are reused.
-    return snapshot.ordered.last { $0.id == promise.id }.flatMap(ErrorTracer(snapshot).path)
+    return snapshot.ordered.last { $0.id == promise.id }.flatMap(snapshot.errorPath)
   }
 
   /// Returns the path of the latest error in the record that has no consumer; nil if there is none.
@@ -37,6 +37,76 @@ extension Trace {
   ///
   /// - Complexity: O(n log n) for n promises in the record.
   public func lastUnhandledErrorPath() -> ErrorPath? {
-    ErrorTracer(snapshot()).lastUnhandledPath()
+    snapshot().lastUnhandledErrorPath()
+  }
+}
+
+/// Follows errors back through the promises.
+extension Snapshot {
+  /// Returns the promise whose error this one passed on; nil if its error began here.
+  func errorOrigin(of record: Record) -> Record? {
+    guard let rejection = record.settlement?.rejection else { return nil }
+    let candidates = [record.adopted, record.source] + (inputs[record.number] ?? [])
+    return candidates.lazy.compactMap { $0.flatMap { records[$0] } }
+      .first { $0.settlement?.rejection == rejection }
+  }
+
+  func errorPath(to record: Record) -> ErrorPath? {
+    guard let error = error(of: record) else { return nil }
+    // An error comes from a promise that settled no later. The set guards against cycles, which can
+    // arise because identifiers are reused.
+    var path = [record]
+    var seen: Set<Int> = [record.number]
+    while let origin = errorOrigin(of: path[path.count - 1]), seen.insert(origin.number).inserted {
+      path.append(origin)
+    }
+    path.reverse()
+    let words = [errorBeginning(of: path[0])] + zip(path.dropFirst(), path).map(errorWords)
+    return ErrorPath(
+      error: error, steps: zip(path, words).map { line($0, $1) },
+      notice: log.notice)
+  }
+
+  func lastUnhandledErrorPath() -> ErrorPath? {
+    // What no promise or observer in the record has received.
+    let received = Set(ordered.flatMap { [$0.source, $0.adopted] })
+    let left = ordered.filter { record in
+      guard let error = error(of: record) else { return false }
+      return !(error is CancellationError) && !received.contains(record.number)
+    }
+    return left.max { ($0.endTime, $0.number) < ($1.endTime, $1.number) }.flatMap(errorPath)
+  }
+
+  private func errorBeginning(of record: Record) -> String {
+    let error = error(of: record)
+    if error is CancellationError, log.cancellations[record.number] != nil {
+      return ": cancelled"
+    }
+    switch record.kind {
+    case .resolver:
+      let location = record.settlement.flatMap { self.location(of: $0.callStack) }
+      let handler = record.settlement?.moment.inside
+      return ": rejected" + (location.map { " at \($0)" } ?? "")
+        + (handler.map { ", in the handler of #\($0)" } ?? "")
+    case .handler where record.calledClosure && record.adopted == nil,
+      .combinator where error is AggregateError:
+      return ": thrown by its handler\(runThread(of: record))"
+    default:
+      return error is CancellationError ? ": cancelled" : ": rejected at an unknown location"
+    }
+  }
+
+  /// Returns what happened to the error at a promise that received it from `source`.
+  private func errorWords(for record: Record, from source: Record) -> String {
+    if record.adopted == source.number {
+      return ": rejected like the promise that its handler returned"
+    }
+    if record.source != source.number { return ": rejected like its input" }
+    return record.calledClosure
+      ? ": seen by its handler\(runThread(of: record)), and passed on" : ": passed on"
+  }
+
+  private func runThread(of record: Record) -> String {
+    record.run.map { " on \(threadName($0.thread))" } ?? ""
   }
 }

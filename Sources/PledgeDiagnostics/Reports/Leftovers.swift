@@ -20,7 +20,7 @@ extension Trace {
     withLog { log in
       let settled = log.living.filter { $0.settlement != nil }
       return Leftovers(
-        pending: log.records.values.count { $0.isOwnWait },
+        pending: log.records.values.count { $0.isPending && $0.kind != .unknown && !$0.isInput },
         settled: settled.count,
         rejected: settled.count { $0.settlement?.rejection != nil },
         unhandled: log.unhandled)
@@ -38,12 +38,5 @@ extension Trace {
       let result = snapshot.error(of: record).map { "rejected with \($0)" } ?? "fulfilled"
       return "\(snapshot.title(of: record)): \(result)"
     }
-  }
-}
-
-extension Record {
-  /// Whether it is pending and was created by the recorded code.
-  fileprivate var isOwnWait: Bool {
-    isPending && kind != .unknown && !isInput
   }
 }

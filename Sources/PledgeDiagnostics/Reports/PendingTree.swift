@@ -1,5 +1,23 @@
 import Pledge
 
+extension Trace {
+  /// A line of a report: a promise, or a task or thread that waits for one.
+  public struct Line: Sendable {
+    /// The promise's number in the trace.
+    public let number: Int
+    /// The promise, or the observer of a task or thread.
+    package let promise: PromiseDiagnostics.PromiseID
+    /// The operation that created it, such as `map` or `all`.
+    public let operation: String
+    /// Where it was created.
+    public let location: Trace.SourceLocation?
+    /// In a ``PendingTree``, the number of promises above it.
+    public let depth: Int
+    /// The text of the line, without its indentation.
+    public let description: String
+  }
+}
+
 /// The pending promises, each followed by the promises that wait for it.
 ///
 /// The description of a tree has one line for each node, which says why it is pending.
@@ -82,11 +100,8 @@ extension Snapshot {
     return PendingTree(nodes: nodes, cycles: waitCycles(dependencies), notice: log.notice)
   }
 
-  /// Returns why a promise is pending, in words.
-  ///
-  /// - Parameters:
-  ///   - edge: The promise for which it waits.
-  ///   - isRoot: Whether it has no parent that shows this.
+  /// Returns why a promise is pending, in words: it waits for `edge`, which its parent in the tree
+  /// shows unless it's a root.
   func reason(of record: Record, _ edge: Edge?, isRoot: Bool = false) -> String {
     let age = (now - record.made.time).brief
     let executor = record.executor.map { ", on \($0.name.isEmpty ? "a queue" : $0.name)" } ?? ""

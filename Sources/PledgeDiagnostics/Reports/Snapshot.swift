@@ -3,36 +3,46 @@ import Pledge
 /// An immutable copy of a trace's log, from which reports are produced.
 struct Snapshot {
   let log: Log
-  /// The time in nanoseconds.
   let now: Int64
+  /// The records in the order of their numbers.
+  var ordered: some BidirectionalCollection<Record> {
+    numbers.lazy.compactMap { log.records[$0] }
+  }
   private let numbers: [Int]
-  private let locations = LocationFinder.shared
+  /// The promises for which a combinator waits, or that were passed to a promise's resolver, by the
+  /// number of the combinator's or resolver's promise.
+  let inputs: [Int: [Int]]
 
   init(log: Log, now: Int64) {
     self.log = log
     self.now = now
     numbers = log.records.numbers
+    var inputs: [Int: [Int]] = [:]
+    for record in numbers.lazy.compactMap({ log.records[$0] }) where record.isInput {
+      if let result = record.result, let source = record.source, log.records.contains(result),
+        log.records.contains(source)
+      {
+        inputs[result, default: []].append(source)
+      }
+    }
+    self.inputs = inputs
   }
 
   var records: RecordTable { log.records }
 
-  /// The records in the order of their numbers.
-  var ordered: some BidirectionalCollection<Record> {
-    numbers.lazy.compactMap { log.records[$0] }
-  }
-
-  /// Returns the error with which a promise was rejected.
   func error(of record: Record) -> (any Error)? {
     record.settlement?.rejection.flatMap { log.failures[$0]?.rejection.error }
   }
 
   /// Returns the source location of a call stack: its first function outside the library.
-  func location(of callStack: UInt32) -> SourceLocation? { locations.location(of: callStack) }
+  func location(of callStack: UInt32) -> SourceLocation? {
+    LocationFinder.shared.location(of: callStack)
+  }
 
-  /// Returns the source location at which a promise was created.
   func location(of record: Record) -> SourceLocation? {
     if let origin = record.origin, !SourceLocation.isInLibrary(origin) {
-      return SourceLocation(origin)
+      return SourceLocation(
+        file: origin.fileID, line: Int(clamping: origin.line), function: nil, operation: nil)
     }
     return location(of: record.callStack)
   }
@@ -42,7 +52,6 @@ struct Snapshot {
     record.callStack != 0 && location(of: record.callStack) == nil
   }
 
-  /// Returns the operation that created a promise.
   func operation(of record: Record) -> String {
     let operation = location(of: record.callStack)?.operation
     switch record.kind {
@@ -67,9 +76,15 @@ struct Snapshot {
     "#\(record.number) \(label(of: record))" + (location(of: record).map { " at \($0)" } ?? "")
   }
 
-  /// Returns the name of a thread.
+  /// Returns the line for a record: its title and `words`.
+  func line(_ record: Record, _ words: String, depth: Int = 0) -> Trace.Line {
+    Trace.Line(
+      number: record.number, promise: record.id, operation: operation(of: record),
+      location: location(of: record), depth: depth, description: title(of: record) + words)
+  }
+
   func threadName(_ number: UInt32) -> String {
-    log.threads.contains { $0.number == number && $0.isMain }
+    log.threads[Int(number) - 1].isMain
       ? "the main thread" : "thread \(number)"
   }
 }
@@ -118,7 +133,6 @@ struct Dependencies {
     }
   }
 
-  /// Adds a dependency if both promises are pending.
   private mutating func add(_ number: Int, _ target: Int, _ reason: Dependency) {
     if isPending(number), isPending(target) {
       others[number, default: []].append(Edge(target: target, reason: reason))
@@ -127,30 +141,20 @@ struct Dependencies {
 
   /// Adds the waits that block the executors of handlers that haven't started.
   mutating func addExecutors() {
-    struct Blocked {
-      let wait: Int
-      let executors: [PromiseDiagnostics.Executor]
-      let isMain: Bool
-    }
     let waits = snapshot.ordered.filter { $0.isPending && $0.kind == .wait }
-    let blocked = waits.compactMap { wait -> Blocked? in
-      let thread = snapshot.log.threads.first { $0.number == wait.made.thread }
-      guard let thread else { return nil }
-      return Blocked(
-        wait: wait.number,
-        executors: thread.running.compactMap { snapshot.records[$0]?.executor },
-        isMain: thread.isMain)
-    }
+    let blocked = waits.map { ($0.number, snapshot.log.threads[Int($0.made.thread) - 1]) }
     guard !blocked.isEmpty else { return }
     for record in snapshot.ordered where record.isPending && record.kind == .handler {
       guard let executor = record.executor, record.run == nil, executor.isSerial != false else {
         continue
       }
-      for thread in blocked where thread.wait != record.number {
+      for (wait, thread) in blocked where wait != record.number {
         let isMain = thread.isMain && executor.name == "main"
-        let isSame = executor.id != nil && thread.executors.contains { $0.id == executor.id }
+        let isSame =
+          executor.id != nil
+          && thread.running.contains { snapshot.records[$0]?.executor?.id == executor.id }
         if isMain || isSame {
-          add(record.number, thread.wait, .executor(isCertain: executor.isSerial == true))
+          add(record.number, wait, .executor(isCertain: executor.isSerial == true))
         }
       }
     }
@@ -165,21 +169,6 @@ struct Dependencies {
   }
 
   private func isPending(_ number: Int) -> Bool { snapshot.records[number]?.isPending == true }
-}
-
-extension Snapshot {
-  /// The promises for which a combinator waits, or that were passed to a promise's resolver, by the
-  /// number of the combinator's or resolver's promise.
-  var inputs: [Int: [Int]] {
-    var inputs: [Int: [Int]] = [:]
-    for record in ordered where record.isInput {
-      guard let result = record.result, let source = record.source, records.contains(result),
-        records.contains(source)
-      else { continue }
-      inputs[result, default: []].append(source)
-    }
-    return inputs
-  }
 }
 
 extension Int64 {
