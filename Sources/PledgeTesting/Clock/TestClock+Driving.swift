@@ -131,7 +131,6 @@ extension TestClock {
     _ body: @escaping @Sendable (TestClock, _ isCancelled: () -> Bool) -> Void
   ) async {
     Following.join(work)
-    Following.noteUse(of: work)
     let isCancelled = Mutex(false)
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in

@@ -55,7 +55,6 @@ public final class TestClock: Clock, Sendable {
   /// Creates a clock whose time is zero.
   public convenience init() {
     self.init(sleeperArrived: {})
-    Following.noteUse(of: work)
   }
 
   init(sleeperArrived: @escaping @Sendable () -> Void) {
