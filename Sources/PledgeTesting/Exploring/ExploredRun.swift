@@ -148,7 +148,7 @@ final class ExploredRun: @unchecked Sendable {
     if ready.isEmpty, sleepers == 0 {
       if hasEnded { return false }
       // The body waits for something outside the simulation, or for something that never happens.
-      guard simulation.steps.waitForArrival(settings.patience.interval) else {
+      guard simulation.steps.waitForArrival(settings.patience) else {
         throw RunFailure.stuck
       }
       return true

@@ -130,8 +130,8 @@ final class StepQueue: Sendable {
   /// reached.
   ///
   /// - Returns: Whether another thread added one.
-  func waitForArrival(_ limit: DispatchTimeInterval) -> Bool {
-    arrivals.wait(timeout: .now() + limit) == .success
+  func waitForArrival(_ limit: Duration) -> Bool {
+    arrivals.wait(timeout: .now() + max(0, limit / .seconds(1))) == .success
   }
 
   /// Ends the run: waiting and later steps are dispatched to the global queue.

@@ -47,21 +47,19 @@ enum Following {
   /// The steps of the simulation that the current thread runs.
   static var steps: StepQueue? { context?.steps }
 
-  /// The work to which the calling code belongs: that of its task, and that of its thread.
+  /// The work to which the calling code belongs.
   private static var works: [WorkInProgress] {
-    var works = currentTask.map(WorkInProgress.all) ?? []
     let others = context?.works ?? (isOnMainQueue ? main.withLock { $0?.work }.map { [$0] } : nil)
-    for other in others ?? [] where !works.contains(where: { $0 === other }) { works.append(other) }
-    return works
+    return Members.works(of: currentTask ?? 0, startedBy: others ?? [])
   }
 
-  private static var currentTask: UInt64? {
+  static var currentTask: UInt64? {
     withUnsafeCurrentTask { $0.map { taskID(of: unsafeBitCast($0, to: UnownedJob.self)) } }
   }
 
   /// Notes that the calling code uses the clock of `work`, to which its task belongs from now on.
   static func join(_ work: WorkInProgress) {
-    if let task = currentTask { work.add(task) }
+    if let task = currentTask { Members.add(task, to: [work]) }
     if let context {
       if !context.works.contains(where: { $0 === work }) { context.works.append(work) }
     } else if isOnMainQueue {
@@ -85,10 +83,10 @@ enum Following {
     _ job: UnownedJob? = nil, _ body: @escaping @Sendable () -> Void
   ) -> @Sendable () -> Void {
     var works = works
-    if let task = job.map(taskID), task != 0 {
-      let own = WorkInProgress.all(of: task)
-      if own.isEmpty { for work in works { work.add(task) } }
-      works += own.filter { work in !works.contains { $0 === work } }
+    if let job {
+      let task = taskID(of: job)
+      works = Members.works(of: task, startedBy: works)
+      Members.add(task, to: works)
     }
     for work in works { work.add() }
     return { [works] in perform(for: works, body) }

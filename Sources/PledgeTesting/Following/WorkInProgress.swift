@@ -23,31 +23,15 @@ final class WorkInProgress: Sendable {
     /// Increases with each beginning and end.
     var changes = 0
     var isAwaited = false
-    /// The tasks that belong to it, also after code that isn't followed resumes them.
-    var tasks: Set<UInt64> = []
   }
-
-  private static let all = Mutex<[Reference]>([])
 
   private let state = Mutex(State())
   private let idle = DispatchSemaphore(value: 0)
   let reference = Reference()
+  /// The newest task at the time of its creation.
+  let newestTask = max(Members.newest, Following.currentTask ?? 0)
 
-  init() {
-    reference.work = self
-    Self.all.withLock { [reference] all in
-      all.removeAll { $0.work == nil }
-      all.append(reference)
-    }
-  }
-
-  /// Returns the work to which a task belongs.
-  static func all(of task: UInt64) -> [WorkInProgress] {
-    all.withLock { $0 }.compactMap(\.work).filter { $0.state.withLock { $0.tasks.contains(task) } }
-  }
-
-  /// Notes that a task belongs to it.
-  func add(_ task: UInt64) { state.withLock { _ = $0.tasks.insert(task) } }
+  init() { reference.work = self }
 
   /// Counts work that will run.
   func add() { change(count: 1, waiting: 1) }
@@ -76,11 +60,12 @@ final class WorkInProgress: Sendable {
   ///
   /// Work that runs waits if nothing has changed for a second: a handler that blocks its thread until
   /// time has passed, for example, never ends. Work that hasn't begun waits if nothing has changed for
-  /// five seconds: a handler before it blocks its queue. A task that yields until time has passed
-  /// makes many thousands of changes; this method blocks for five seconds for it. On a busy machine,
-  /// these times are longer.
+  /// five seconds: a handler before it blocks its queue. On a busy machine, these times are longer. A
+  /// task that yields until time has passed makes many thousands of changes; this method blocks for
+  /// five seconds for it.
   func waitUntilIdle() {
-    var (first, last, rounds, roundsWithoutChange) = (state.withLock { $0.changes }, -1, 0, 0)
+    let first = state.withLock { $0.changes }
+    var (last, rounds, quietRounds) = (first, 0, 0)
     while true {
       let isIdle = state.withLock { state in
         state.isAwaited = state.count > state.stuck
@@ -91,16 +76,15 @@ final class WorkInProgress: Sendable {
         continue
       }
       if idle.wait(timeout: .now() + .milliseconds(100)) == .success { continue }
-      Self.passThroughGlobalQueues()
+      if state.withLock({ $0.changes }) == last { Self.passThroughGlobalQueues() }
       let isStuck = state.withLock { state in
         rounds += 1
-        roundsWithoutChange = state.changes == last ? roundsWithoutChange + 1 : 0
+        quietRounds = state.changes == last ? quietRounds + 1 : 0
         last = state.changes
-        let isStuck =
-          roundsWithoutChange >= (state.waiting == 0 ? 10 : 50)
-          || rounds >= 50 && state.changes - first > 100_000
-        if isStuck { state.stuck = state.count }
-        return isStuck
+        let isQuiet = quietRounds >= (state.waiting == 0 ? 10 : 50)
+        guard isQuiet || rounds >= 50 && last - first > 50_000 else { return false }
+        state.stuck = state.count
+        return true
       }
       if isStuck { return }
     }
@@ -124,5 +108,48 @@ final class WorkInProgress: Sendable {
     DispatchQueue.main.async { done.signal() }
     _ = done.wait(timeout: .now() + .seconds(1))
     return state.withLock { $0.changes } != changes
+  }
+}
+
+/// The tasks that belong to the work of clocks, also after code that isn't followed resumes them.
+///
+/// A task belongs to the clocks of the code that created it, and to each clock that it uses.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+enum Members {
+  private struct State {
+    var works: [UInt64: [WorkInProgress.Reference]] = [:]
+    /// The number of tasks at which those whose work has been deallocated are removed.
+    var limit = 1_000
+    var newest: UInt64 = 0
+  }
+
+  private static let state = Mutex(State())
+
+  /// The newest task that has been enqueued.
+  static var newest: UInt64 { state.withLock { $0.newest } }
+
+  /// Returns the work to which a task belongs that code of `others` starts or resumes; zero is other
+  /// code.
+  ///
+  /// A task that is older than a clock, such as that of the test framework, can't have been started
+  /// by the code that uses it.
+  static func works(of task: UInt64, startedBy others: [WorkInProgress]) -> [WorkInProgress] {
+    if task == 0 { return others }
+    let own = state.withLock { $0.works[task] }?.compactMap(\.work) ?? []
+    return own + others.filter { work in task > work.newestTask && !own.contains { $0 === work } }
+  }
+
+  static func add(_ task: UInt64, to works: [WorkInProgress]) {
+    state.withLock { state in
+      state.newest = max(state.newest, task)
+      if task == 0 || works.isEmpty { return }
+      if state.works.count >= state.limit {
+        state.works = state.works.filter { $0.value.contains { $0.work != nil } }
+        state.limit = max(1_000, 2 * state.works.count)
+      }
+      for work in works where state.works[task]?.contains(where: { $0 === work.reference }) != true {
+        state.works[task, default: []].append(work.reference)
+      }
+    }
   }
 }
