@@ -17,7 +17,9 @@ enum Following {
     /// What the code belongs to.
     var works: [WorkInProgress]
 
-    init(_ works: [WorkInProgress], _ steps: StepQueue?) { (self.works, self.steps) = (works, steps) }
+    init(_ works: [WorkInProgress], _ steps: StepQueue?) {
+      (self.works, self.steps) = (works, steps)
+    }
   }
 
   private static let key: pthread_key_t = {

@@ -1,11 +1,19 @@
 import Foundation
 import Pledge
 
-#if os(Linux) && compiler(>=6.3)
+#if os(Linux) && compiler(>=6.3) && compiler(<6.4)
   @_spi(ExperimentalCustomExecutors) @_spi(ExperimentalScheduling) import _Concurrency
 #endif
 
 /// Receives the jobs of tasks and actors from the concurrency runtime.
+///
+/// It replaces the process's default executor where the toolchain lets it; elsewhere it sets the
+/// runtime's hook for the global executor, which doesn't receive all jobs of `Task.yield()`. It
+/// replaces the main actor's executor by a hook, too.
+///
+/// The runtime reads these variables without a lock. A thread that reads the default executor while
+/// it is replaced can see the old object with the functions of the new one, or the reverse: both
+/// objects live for ever, and their functions don't use them.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 enum Jobs {
   fileprivate static let global = GlobalJobs()
@@ -19,11 +27,13 @@ enum Jobs {
   private typealias ExecutorHook = @convention(thin) (Executor) -> UnownedSerialExecutor
 
   static func start() {
-    #if os(Linux) && compiler(>=6.3)
+    #if os(Linux) && compiler(>=6.3) && compiler(<6.4)
       _createExecutors(factory: Factory.self)
     #else
       if let hook = variable("swift_task_enqueueGlobal_hook") {
-        hook.assumingMemoryBound(to: EnqueueHook?.self).pointee = { job, _ in Jobs.global.send(job) }
+        hook.assumingMemoryBound(to: EnqueueHook?.self).pointee = { job, _ in
+          Jobs.global.send(job)
+        }
       }
     #endif
     if let hook = variable("swift_task_getMainExecutor_hook") {
@@ -34,7 +44,7 @@ enum Jobs {
     }
   }
 
-  /// Returns the address of a variable of the runtime, which reads it without a lock.
+  /// Returns the address of a variable of the runtime.
   private static func variable(_ name: String) -> UnsafeMutableRawPointer? {
     #if canImport(Darwin)
       dlsym(UnsafeMutableRawPointer(bitPattern: -2), name)
@@ -50,7 +60,9 @@ private final class GlobalJobs: TaskExecutor {
   func enqueue(_ job: consuming ExecutorJob) { send(UnownedJob(job)) }
 
   func send(_ job: UnownedJob) {
-    let run: @Sendable () -> Void = { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    let run: @Sendable () -> Void = {
+      job.runSynchronously(on: Jobs.global.asUnownedTaskExecutor())
+    }
     if let steps = Following.steps { return steps.add("a task", after: nil, run) }
     DispatchQueue.global(qos: .init(job.priority)).async(execute: Following.follow(job, run))
   }
@@ -71,9 +83,9 @@ private final class MainJobs: SerialExecutor {
   func isIsolatingCurrentContext() -> Bool? { Following.isOnMainQueue }
 }
 
-#if os(Linux) && compiler(>=6.3)
+#if os(Linux) && compiler(>=6.3) && compiler(<6.4)
   private struct Factory: ExecutorFactory {
-    static var mainExecutor: any MainExecutor { PlatformExecutorFactory.mainExecutor }
+    static var mainExecutor: any MainExecutor { MainActor.executor }
     static var defaultExecutor: any TaskExecutor { Jobs.global }
   }
 
@@ -81,7 +93,9 @@ private final class MainJobs: SerialExecutor {
     func enqueue<C: Clock>(
       _ job: consuming ExecutorJob, at instant: C.Instant, tolerance: C.Duration?, clock: C
     ) {
-      let platform = PlatformExecutorFactory.defaultExecutor as! any SchedulingExecutor
+      guard let platform = PlatformExecutorFactory.defaultExecutor as? any SchedulingExecutor else {
+        preconditionFailure("The platform's executor can't wait.")
+      }
       platform.enqueue(job, at: instant, tolerance: tolerance, clock: clock)
     }
   }

@@ -147,8 +147,10 @@ enum Members {
         state.works = state.works.filter { $0.value.contains { $0.work != nil } }
         state.limit = max(1_000, 2 * state.works.count)
       }
-      for work in works where state.works[task]?.contains(where: { $0 === work.reference }) != true {
-        state.works[task, default: []].append(work.reference)
+      for work in works {
+        let references = state.works[task] ?? []
+        if references.contains(where: { $0 === work.reference }) { continue }
+        state.works[task] = references + [work.reference]
       }
     }
   }
