@@ -14,7 +14,9 @@ public final class ManualExecutor: PromiseExecutor {
   private struct State {
     /// The threads that run a handler; one that does so inside another handler, more than once.
     var threads: [pthread_t] = []
-    var jobs: ArraySlice<PromiseJob> = []
+    /// The waiting jobs by their numbers, which ascend from `first`.
+    var jobs: [Int: PromiseJob] = [:]
+    var first = 0
 
     /// The index in `threads` of the calling thread.
     var threadIndex: Int? { threads.lastIndex { pthread_equal($0, pthread_self()) != 0 } }
@@ -26,7 +28,9 @@ public final class ManualExecutor: PromiseExecutor {
   public init() {}
 
   /// Holds `job` until the test runs it.
-  public func enqueue(_ job: PromiseJob) { state.withLock { $0.jobs.append(job) } }
+  public func enqueue(_ job: PromiseJob) {
+    state.withLock { $0.jobs[$0.first + $0.jobs.count] = job }
+  }
 
   /// The number of waiting handlers.
   ///
@@ -70,5 +74,11 @@ public final class ManualExecutor: PromiseExecutor {
     (0..<count).count { _ in take() != nil }
   }
 
-  private func take() -> PromiseJob? { state.withLock { $0.jobs.popFirst() } }
+  private func take() -> PromiseJob? {
+    state.withLock { state in
+      guard let job = state.jobs.removeValue(forKey: state.first) else { return nil }
+      state.first += 1
+      return job
+    }
+  }
 }
