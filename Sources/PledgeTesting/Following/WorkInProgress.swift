@@ -148,7 +148,7 @@ enum Members {
         state.limit = max(1_000, 2 * state.works.count)
       }
       for work in works {
-        let references = state.works[task] ?? []
+        let references = state.works[task]?.filter { $0.work != nil } ?? []
         if references.contains(where: { $0 === work.reference }) { continue }
         state.works[task] = references + [work.reference]
       }
