@@ -209,6 +209,18 @@ private final class Account: Sendable {
     #expect(failure.isRepeatable && !again.steps.isEmpty)
   }
 
+  @Test func yields_areSteps() async throws {
+    let failure = try await failure(patience: .seconds(60)) { simulation in
+      let counter = Counter()
+      await Task {
+        _ = await counter.read()
+        for _ in 0..<3 { await Task.yield() }
+      }.value
+      throw CancellationError()
+    }
+    #expect(failure.isRepeatable)
+  }
+
   @Test func virtualTime_passesByItself() async throws {
     let times = Recorder<Duration>()
     let report = try await explore { simulation in

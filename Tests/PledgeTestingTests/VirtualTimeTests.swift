@@ -48,6 +48,10 @@ private actor Counter {
     count += 1
     return count
   }
+  func raiseAndYield() async {
+    count += 1
+    await Task.yield()
+  }
 }
 
 private let policy = RetryPolicy.exponential(attempts: 5, from: .seconds(1))
@@ -137,6 +141,90 @@ private let programs: [String: Program] = [
     }
     await clock.sleepers(atLeast: 1)
     await clock.run()
+    return "\(times.events)"
+  },
+  "yields in an actor": Program(expected: "[1, 2, 3]") { clock in
+    let (counter, times) = (Counter(), Recorder<Int>())
+    Task {
+      for _ in 0..<3 {
+        try await clock.sleep(for: .seconds(1))
+        for _ in 0..<10 { await counter.raiseAndYield() }
+        await Task.yield()
+        times.record(seconds(clock))
+      }
+    }
+    await clock.advance(by: .seconds(10))
+    return "\(times.events)"
+  },
+  "an actor that many tasks use": Program(expected: "200 at 1") { clock in
+    let counter = Counter()
+    let promise = Promise {
+      try await clock.sleep(for: .seconds(1))
+      await withTaskGroup(of: Void.self) { group in
+        for _ in 0..<20 {
+          group.addTask { for _ in 0..<10 { await counter.raiseAndYield() } }
+        }
+      }
+      return "\(await counter.count) at \(seconds(clock))"
+    }
+    await clock.advance(by: .seconds(10))
+    return await text(promise)
+  },
+  "an immediate task": Program(expected: "[0, 1]") { clock in
+    guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return "[0, 1]" }
+    let (counter, times) = (Counter(), Recorder<Int>())
+    Task.immediate {
+      await Task.yield()
+      await counter.raiseAndYield()
+      times.record(seconds(clock))
+      try await clock.sleep(for: .seconds(1))
+      await Task.yield()
+      times.record(seconds(clock))
+    }
+    await clock.advance(by: .seconds(10))
+    return "\(times.events)"
+  },
+  "tasks of the main actor": Program(expected: "[1, 2, 3]") { clock in
+    let times = Recorder<Int>()
+    Task { @MainActor in
+      for _ in 0..<3 {
+        try await clock.sleep(for: .seconds(1))
+        for _ in 0..<5 {
+          await Task { @MainActor in await Task.yield() }.value
+          await Task.yield()
+        }
+        MainActor.assertIsolated()
+        times.record(seconds(clock))
+      }
+    }
+    await clock.advance(by: .seconds(10))
+    return "\(times.events)"
+  },
+  "priorities": Program(expected: "[1, 2, 3, 4]") { clock in
+    let (counter, times) = (Counter(), Recorder<Int>())
+    for (index, priority) in [TaskPriority.background, .low, .medium, .high].enumerated() {
+      Task.detached(priority: priority) {
+        await Task.yield()
+        try await clock.sleep(until: .init(offset: .seconds(index + 1)))
+        await counter.raiseAndYield()
+        times.record(seconds(clock))
+      }
+    }
+    await clock.advance(by: .seconds(10))
+    return "\(times.events)"
+  },
+  "a cancelled sleeper": Program(expected: "[1]") { clock in
+    let (counter, times) = (Counter(), Recorder<Int>())
+    let task = Task {
+      try? await clock.sleep(for: .seconds(60))
+      await counter.raiseAndYield()
+      times.record(seconds(clock))
+    }
+    Task {
+      try await clock.sleep(for: .seconds(1))
+      task.cancel()
+    }
+    await clock.advance(by: .seconds(100))
     return "\(times.events)"
   },
   "await in a task": Program(expected: "6") { clock in

@@ -50,9 +50,9 @@ extension TestClock {
   /// It returns with the promise pending only if the calling task is cancelled.
   public func run(until promise: Promise<some Sendable>) async {
     // `tap` doesn't handle an error.
-    _ = promise.tap(on: .immediate) { [weak self] _ in self?.recheckWaiters() }
+    _ = promise.tap(on: .immediate) { [changes] _ in changes.tell() }
     while promise.isPending, !Task.isCancelled {
-      await wait { sleeperCount in sleeperCount > 0 || !promise.isPending }
+      await wait(for: "a sleeper or a result") { $0 > 0 || !promise.isPending }
       await drive { clock, isCancelled in
         clock.work.waitUntilIdle()
         guard promise.isPending, let next = clock.nextDeadline else { return }
@@ -96,7 +96,7 @@ extension TestClock {
         "A TestClock waits for \(condition): it has \(sleeperCount)\(next); now is \(now.offset).\n"
       )
     }
-    await wait(until: isDue)
+    await changes.wait { isDue(self.sleeperCount) }
     notice.cancel()
   }
 
@@ -131,7 +131,6 @@ extension TestClock {
     _ body: @escaping @Sendable (TestClock, _ isCancelled: () -> Bool) -> Void
   ) async {
     Following.join(work)
-    Following.noteUse(of: work)
     let isCancelled = Mutex(false)
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in

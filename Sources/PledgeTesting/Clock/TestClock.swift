@@ -44,7 +44,7 @@ public final class TestClock: Clock, Sendable {
   }
 
   private let state = Mutex(State())
-  private let changes = ChangeWaiters()
+  let changes = ChangeWaiters()
   /// What follows from the code that uses this clock.
   let work = WorkInProgress()
   /// The queue that runs one advance at a time, in the order of the calls.
@@ -55,7 +55,6 @@ public final class TestClock: Clock, Sendable {
   /// Creates a clock whose time is zero.
   public convenience init() {
     self.init(sleeperArrived: {})
-    Following.noteUse(of: work)
   }
 
   init(sleeperArrived: @escaping @Sendable () -> Void) {
@@ -209,15 +208,4 @@ extension TestClock {
 
   /// Sets the time to `instant`, unless it's in the past.
   func setTime(to instant: Instant) { state.withLock { $0.now = max($0.now, instant) } }
-
-  /// Suspends until `isDue` returns true for the number of sleepers, or until the task is
-  /// cancelled.
-  ///
-  /// `isDue` is called again after each change of that number, and by ``recheckWaiters()``.
-  func wait(until isDue: @escaping @Sendable (_ sleeperCount: Int) -> Bool) async {
-    await changes.wait { [weak self] in isDue(self?.sleeperCount ?? 0) }
-  }
-
-  /// Checks the conditions of all waits again.
-  func recheckWaiters() { changes.tell() }
 }

@@ -30,11 +30,10 @@ public enum SimulatedTime: Sendable, Hashable {
 /// something that never happens, or if it takes more than `steps` steps.
 ///
 /// Handlers on Dispatch queues are steps, too, except on the main queue. The main actor, real timers,
-/// connections, `DispatchQueue.async`, and `Task.yield()` in tasks that the code under test creates
-/// run outside the simulation. An order in which they take part can't be replayed. Virtual time
-/// doesn't pass while a promise is pending that you passed to ``TestClock/follow(_:)``. It does pass
-/// while other outside work is under way, and while a task waits for its turn on the main actor, so
-/// that a timeout can fire first. Steps must not block their thread.
+/// connections, and `DispatchQueue.async` run outside the simulation. An order in which they take part
+/// can't be replayed. Virtual time doesn't pass while work on the main actor is under way, or a promise
+/// is pending that you passed to ``TestClock/follow(_:)``. It does pass while other outside work is
+/// under way, so that a timeout can fire first. Steps must not block their thread.
 ///
 /// An order also fails if one of its steps releases a rejection that no handler has received.
 ///

@@ -40,20 +40,14 @@ final class ExploredRun: @unchecked Sendable {
   private let settings: ExplorationSettings
   private let simulation = Simulation()
   private var chooser: Chooser
-  private let outcome = Outcome()
+  /// How the test body ended.
+  private let outcome = Recorder<Result<Void, any Error>>()
   private let task: Task<Void, Never>
 
   /// The number of ready steps and the index of the chosen one, each time that several were ready.
   private(set) var choices: [(count: Int, choice: Int)] = []
   private(set) var failure: (any Error)?
   private var log: [(step: Int, text: String)] = []
-
-  /// How the test body ended.
-  private final class Outcome: Sendable {
-    private let result = Mutex<Result<Void, any Error>?>(nil)
-    var value: Result<Void, any Error>? { result.withLock { $0 } }
-    func set(_ new: Result<Void, any Error>) { result.withLock { $0 = new } }
-  }
 
   /// Creates the test body's task, which inherits the task-local values of the calling task.
   init(
@@ -65,9 +59,9 @@ final class ExploredRun: @unchecked Sendable {
     task = Task(executorPreference: BodyExecutor(simulation.steps)) { [simulation, outcome] in
       do {
         try await body(simulation)
-        outcome.set(.success(()))
+        outcome.record(.success(()))
       } catch {
-        outcome.set(.failure(error))
+        outcome.record(.failure(error))
       }
     }
   }
@@ -118,7 +112,7 @@ final class ExploredRun: @unchecked Sendable {
     Following.run(as: [simulation.clock.work], steps: simulation.steps) {
       do {
         while try takeStep() {}
-        try outcome.value?.get()
+        try outcome.events.first?.get()
         try chooser.end()
       } catch {
         failure = error
@@ -135,7 +129,7 @@ final class ExploredRun: @unchecked Sendable {
   ///
   /// - Returns: Whether there can be another step.
   private func takeStep() throws -> Bool {
-    let hasEnded = outcome.value != nil
+    let hasEnded = outcome.events.first != nil
     if !hasEnded, simulation.steps.candidates().isEmpty {
       // Work on the main queue, or announced work. If it adds steps, their order isn't repeatable.
       let isIdle = simulation.clock.work.isIdle
@@ -148,7 +142,7 @@ final class ExploredRun: @unchecked Sendable {
     if ready.isEmpty, sleepers == 0 {
       if hasEnded { return false }
       // The body waits for something outside the simulation, or for something that never happens.
-      guard simulation.steps.waitForArrival(settings.patience.interval) else {
+      guard simulation.steps.waitForArrival(settings.patience) else {
         throw RunFailure.stuck
       }
       return true
@@ -174,13 +168,13 @@ final class ExploredRun: @unchecked Sendable {
 
   private func wake(_ index: Int) {
     let time = simulation.clock.nextDeadline?.offset ?? .zero
-    let step = simulation.steps.run { simulation.clock.wakeDue(index) }
+    let step = simulation.steps.run(nil) { simulation.clock.wakeDue(index) }
     log.append((step, "a timer, at \(time)"))
   }
 
   /// Ends unfinished work, so that no task stays suspended forever.
   private func tidyUp() {
-    if outcome.value == nil { task.cancel() }
+    if outcome.events.first == nil { task.cancel() }
     simulation.clock.close()
     for _ in 0..<max(settings.stepLimit, 0) {
       guard let step = simulation.steps.candidates().first else { return }

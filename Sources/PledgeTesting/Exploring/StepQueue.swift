@@ -74,22 +74,16 @@ final class StepQueue: Sendable {
   }
 
   func run(_ step: Step) {
-    state.withLock { state in
-      state.waiting.removeAll { $0.number == step.number }
-      state.current = step.number
-    }
-    step.run()
-    state.withLock { $0.current = nil }
+    state.withLock { $0.waiting.removeAll { $0.number == step.number } }
+    _ = run(step.number, step.run)
   }
 
-  /// Runs `body` as a step that wasn't enqueued.
-  ///
-  /// - Returns: The number of the step.
-  func run(_ body: () -> Void) -> Int {
+  /// Runs `body` as a step, or as one that wasn't enqueued, which gets a number.
+  func run(_ number: Int?, _ body: () -> Void) -> Int {
     let number = state.withLock { state in
-      state.count += 1
-      state.current = state.count
-      return state.count
+      if number == nil { state.count += 1 }
+      state.current = number ?? state.count
+      return number ?? state.count
     }
     body()
     state.withLock { $0.current = nil }
@@ -130,8 +124,8 @@ final class StepQueue: Sendable {
   /// reached.
   ///
   /// - Returns: Whether another thread added one.
-  func waitForArrival(_ limit: DispatchTimeInterval) -> Bool {
-    arrivals.wait(timeout: .now() + limit) == .success
+  func waitForArrival(_ limit: Duration) -> Bool {
+    arrivals.wait(timeout: .now() + max(0, limit / .seconds(1))) == .success
   }
 
   /// Ends the run: waiting and later steps are dispatched to the global queue.
