@@ -18,7 +18,7 @@ public final class Checker {
   public init(old: SourceTree, new: SourceTree) {
     self.old = Program(old)
     self.new = Program(new)
-    let types = (Set(self.old.declarations.types.keys), Set(self.new.declarations.types.keys))
+    let types = (self.old.declarations.typeNames, self.new.declarations.typeNames)
     oldTypes = types.0.subtracting(types.1)
     newTypes = types.1.subtracting(types.0)
   }
@@ -91,6 +91,8 @@ public final class Checker {
           let body = program.body(of: function)
         else { continue }
         result[function.qualifiedName] = (function, body)
+        let short = "\(Declarations.contained(function.owner)).\(name)"
+        if result[short] == nil { result[short] = (function, body) }
         if functions.count == 1 { result[name] = (function, body) }
       }
     }
@@ -164,14 +166,34 @@ public final class Checker {
     let followsFallbacks = max(written.fallbacks, members.fallbacks) <= 5
     let oldReading = Reading(
       inlined: oldInlined, impliedTypes: written.impliedTypes(from: members), ownTypes: oldTypes,
-      followsFallbacks: followsFallbacks, newNames: newNames)
+      followsFallbacks: followsFallbacks,
+      newNames: newNames.merging(newProperties(before.owner, after.owner)) { $1 },
+      returnedParameter: old.returnedParameter, otherProperties: Set(new.declarations.properties(of: after.owner).keys))
     let newReading = Reading(
       inlined: newInlined, impliedTypes: members.impliedTypes(from: written), ownTypes: newTypes,
-      followsFallbacks: followsFallbacks)
+      followsFallbacks: followsFallbacks, returnedParameter: new.returnedParameter,
+      otherProperties: Set(old.declarations.properties(of: before.owner).keys))
     guard let first = Version(old, before, oldReading, written),
       let second = Version(new, after, newReading, members)
     else { return nil }
     return FunctionComparison(first, second)
+  }
+
+  /// The names that properties of a type have in its new version: those that are the only ones of
+  /// their types which only one version has.
+  private func newProperties(_ before: String, _ after: String) -> [String: String] {
+    let (first, second) = (
+      old.declarations.properties(of: before), new.declarations.properties(of: after)
+    )
+    func byType(_ own: [String: String], _ other: [String: String]) -> [String: [String]] {
+      Dictionary(grouping: own.keys.filter { other[$0] == nil }) { own[$0] ?? "" }
+    }
+    let candidates = byType(second, first)
+    return byType(first, second).reduce(into: [:]) { names, group in
+      if group.value.count == 1, let others = candidates[group.key], others.count == 1 {
+        names[group.value[0]] = others[0]
+      }
+    }
   }
 
   /// The functions whose calls are followed, with those that only one version calls here.

@@ -145,10 +145,12 @@ struct Divergence {
   var followers = 0
   /// The condition under which it occurs.
   var condition = ""
+  /// Whether the queue isn't there anymore on which something ran that doesn't run on the main thread.
+  var leavesRemovedQueue = false
 
   /// Whether only a log tells, or an observer.
   var isMinor: Bool {
-    difference.isMinor || difference.rule == .effectAdded && occurrence.event?.isLog ?? false
+    leavesRemovedQueue || difference.isMinor || difference.rule == .effectAdded && occurrence.event?.isLog ?? false
   }
 
   init(_ difference: Difference, _ occurrence: Occurrence) {

@@ -35,7 +35,12 @@ struct Version {
 
   /// The properties in which each version stores something else: a promise, a continuation, or a task.
   func otherwiseStored(_ other: Version) -> Set<String> {
-    let types = [self, other].map { $0.program.declarations.storedTypes(in: function.owner) }
+    let types = [self, other].map { version in
+      let stored = version.program.declarations.storedTypes(in: function.owner)
+      return Dictionary(
+        stored.map { (version.reading.newNames[$0.key] ?? $0.key, $0.value) },
+        uniquingKeysWith: { $1 })
+    }
     return Set(types.flatMap(\.keys)).filter { name in
       let (one, two) = (types[0][name] ?? "", types[1][name] ?? "")
       // These are set at the same times.
@@ -101,7 +106,7 @@ struct FunctionComparison {
     judgment = Judgment(
       result?.divergences ?? [], old, new, followsPaths: followsPaths,
       isSure: !paths.contains(where: \.hasOwnObjects))
-    if judgment.undecided != nil { judgment.add(Invariants(old, new).divergences) }
+    if judgment.undecided != nil { judgment.add(Invariants(old, new).divergences, new) }
     closures = isVague || becameLoop ? [] : result?.closures ?? []
     (self.old, self.new) = (old, new)
   }

@@ -2,6 +2,12 @@ import Foundation
 import SwiftSyntax
 
 extension FunctionDeclaration {
+  /// Whether the function is a method of a type, which code can name without the types around it.
+  func isOwned(by type: String?) -> Bool {
+    guard let type else { return false }
+    return owner == type || owner.hasSuffix("." + Declarations.contained(type))
+  }
+
   var callsItself: Bool {
     // Functions inside, too.
     let names = tokens.filter {

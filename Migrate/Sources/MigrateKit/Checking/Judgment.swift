@@ -20,6 +20,7 @@ struct Judgment {
     _ divergences: [Divergence], _ old: Version, _ new: Version, followsPaths: Bool, isSure: Bool
   ) {
     var open: [Divergence] = []
+    let divergences = divergences.map { $0.withRemovedQueue(new) }
     let named = divergences.filter { $0.isNamed(old, new) }
     let isNamed = Set(named.map(\.difference))
     for divergence in divergences {
@@ -63,13 +64,26 @@ struct Judgment {
   }
 
   /// Adds differences that are certain, whatever the paths are.
-  mutating func add(_ others: [Divergence]) {
+  mutating func add(_ others: [Divergence], _ new: Version) {
     let known = Set(certain.map(\.difference.detail))
     certain += others.filter { !known.contains($0.difference.detail) }
+      .map { $0.withRemovedQueue(new) }
   }
 }
 
 extension Divergence {
+  /// This divergence, with a note of whether its queue was removed.
+  fileprivate func withRemovedQueue(_ new: Version) -> Divergence {
+    let parts = difference.detail.components(separatedBy: " and now runs on ")
+    guard difference.rule == .executorChanged, parts.count == 2,
+      parts[0].hasPrefix("ran on the queue "), !parts[1].hasPrefix("the main thread")
+    else { return self }
+    var result = self
+    result.leavesRemovedQueue = !new.declares(
+      String(parts[0].dropFirst(17).prefix(while: CaseName.isWord)))
+    return result
+  }
+
   /// Whether something is there in place of what is gone, or the reverse: it can do the same.
   fileprivate func isReplaced(in all: [Divergence]) -> Bool {
     let other: [Rule: Rule] = [.effectLost: .effectAdded, .effectAdded: .effectLost]
@@ -86,12 +100,20 @@ extension Divergence {
     _ old: Version, _ new: Version, _ inClosures: () -> (old: Set<String>, new: Set<String>)
   ) -> Bool {
     guard let event = occurrence.event else { return false }
+    if isOfCompanion(old, new) { return true }
     if event.key.contains("Promise<") || event.key.contains("Guarantee<") { return true }
     let (own, other) = difference.rule == .effectLost ? (old, new) : (new, old)
     guard [.effectLost, .effectAdded].contains(difference.rule) else { return false }
     if event.kind == .set { return own.declares(event.baseName) != other.declares(event.baseName) }
     let keys = inClosures()
     return (difference.rule == .effectLost ? keys.new : keys.old).contains(event.key)
+  }
+
+  /// Whether this is about a call of a function with which the libraries' companions extend other types.
+  private func isOfCompanion(_ old: Version, _ new: Version) -> Bool {
+    guard let event = occurrence.event, event.kind == .call else { return false }
+    return Declarations.extended.contains(event.baseName)
+      && ![old, new].contains { $0.program.declarations.declares(event.baseName) }
   }
 
   /// Whether this is about a stored promise or continuation, which the versions store in other ways.
@@ -139,6 +161,7 @@ extension Divergence {
         let name = String(part.prefix { $0 != "(" }.split(separator: ".").last ?? "")
         return all[0].declares(name) != all[1].declares(name)
       }
+    case .resultChanged where old.function.returnsNothing != new.function.returnsNothing: return true
     case .argumentChanged, .resultChanged:
       // The result of a closure that isn't used.
       let parts = difference.parts
@@ -147,8 +170,9 @@ extension Divergence {
       }
       let names = Set(
         parts.flatMap { part in
-          part.split { !CaseName.isWord($0) && $0 != "(" }.filter { $0.contains("(") }
-            .map { String($0.prefix { $0 != "(" }) }
+          part.split(separator: "(").dropLast().map {
+            String($0.reversed().prefix(while: CaseName.isWord).reversed())
+          }
         })
       return names.contains { name in
         let forms = all.map { declarations in
@@ -165,6 +189,7 @@ extension Divergence {
     let function = new.function
     func isAbsent(_ event: Event, from version: Version, _ this: Version) -> Bool {
       let name = event.baseName
+      if isOfCompanion(old, new) { return false }
       if ["Promise<", "Guarantee<"].contains(where: event.key.contains) { return false }
       if event.isOfParameter || event.kind == .set && event.subject.contains("[") { return false }
       let (other, own) = (version.members, this.members)

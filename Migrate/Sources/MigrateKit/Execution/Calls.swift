@@ -117,6 +117,11 @@ extension Machine {
       state.isVague = true
     }
     if Self.publisherOperators.contains(base), expression.containsCall { state.isVague = true }
+    // Streams replace callbacks: which of their elements arrive where isn't followed.
+    if isStream(name) {
+      state.isVague = true
+      return [(state, .plain(name), nil)]
+    }
     // An object that settles the promise or resumes the continuation in its own way.
     if values.contains(where: \.isResolver), base.first?.isUppercase == true {
       state.isVague = true
@@ -164,8 +169,24 @@ extension Machine {
       state.events[state.events.count - 1].needsNoWait =
         state.isInAwait || declarations.isSynchronous(callee, arguments)
     }
+    if case .call(let callee, let arguments) = expression.kind, callee.isOwn,
+      case let all = declarations.candidates(callee, arguments), all.count == 1,
+      let index = reading.returnedParameter(all[0]), values.indices.contains(index)
+    {
+      state.passed[text] = values[index]
+      if !all[0].isAsync, !all[0].type.isThenable { return [(state, values[index], nil)] }
+    }
     let ends = ["fatalError", "preconditionFailure"].contains(name)
     return [ends ? (state, nil, .crashed) : (state, .plain(text), nil)]
+  }
+
+  /// Whether a function is one with which code creates a stream or adds to it.
+  private func isStream(_ name: String) -> Bool {
+    let types = ["AsyncStream", "AsyncThrowingStream"]
+    if types.contains(where: name.hasPrefix) { return true }
+    guard ["yield", "finish"].contains(where: { name.hasSuffix(".\($0)") }) else { return false }
+    let type = declarations.typeName(ofProperty: String(name.split(separator: ".")[0]), in: owner)
+    return types.contains { type?.contains($0) ?? false }
   }
 
   /// Types whose initializers convert numbers, which is no effect.

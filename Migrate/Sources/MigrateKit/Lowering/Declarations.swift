@@ -89,7 +89,7 @@ final class Declarations {
   }
 
   /// Functions with which the libraries' companions extend system types.
-  private static let extended: Set<String> = [
+  static let extended: Set<String> = [
     "observe", "after", "launch", "dataTask", "uploadTask", "downloadTask", "validate", "when",
     "race", "firstly", "all", "any", "retry", "wrap", "value", "promise", "Promise", "Guarantee",
   ]
@@ -113,7 +113,7 @@ final class Declarations {
   func declares(_ name: String) -> Bool { names.contains(name) || typeNames.contains(name) }
 
   /// The names of types without those of the types around them.
-  private lazy var typeNames = Set(
+  private(set) lazy var typeNames = Set(
     types.keys.map { $0.split(separator: ".").last.map(String.init) ?? $0 })
 
   /// The library of a file: the one that it imports, or the only one in the tree.
@@ -139,7 +139,7 @@ final class Declarations {
   }
 
   /// The functions of the tree that a call can be.
-  private func candidates(
+  func candidates(
     _ callee: Expr, _ arguments: [Expr.Argument]
   ) -> [FunctionDeclaration] {
     switch callee.kind {
@@ -311,6 +311,25 @@ final class Declarations {
     return names.count == 1 ? names.first.map { $0.trimmingCharacters(in: ["?", "!"]) } : nil
   }
 
+  /// The properties of a type, with their types as if promises were tasks.
+  func properties(of owner: String) -> [String: String] { propertiesByOwner[owner] ?? [:] }
+
+  private lazy var propertiesByOwner: [String: [String: String]] = properties.reduce(into: [:]) {
+    result, property in
+    for (owner, _, typeName) in property.value {
+      result[owner, default: [:]][property.key] = typeName.asTask
+    }
+  }
+
+  /// The short name of a type, or of the one that it protects with a lock.
+  static func contained(_ type: String) -> String {
+    var name = type[...]
+    if let open = name.firstIndex(of: "<"), name.hasSuffix(">") {
+      name = name[name.index(after: open)...].dropLast()
+    }
+    return name.split(separator: ".").last.map(String.init) ?? type
+  }
+
   /// The properties of a type that store promises, continuations, or tasks, with what they store.
   func storedTypes(in owner: String) -> [String: String] {
     stored[owner] ?? [:]
@@ -347,6 +366,19 @@ final class Declarations {
   }
 
   func isActor(type name: String) -> Bool { types[name]?.isActor ?? false }
+}
+
+extension String {
+  /// A type with tasks in place of promises, and continuations in place of resolvers.
+  fileprivate var asTask: String {
+    filter { !$0.isWhitespace }.replacingOccurrences(
+      of: ",(any)?(Error|Never)>", with: ">", options: .regularExpression
+    ).replacingOccurrences(
+      of: "(Promise|Guarantee)<", with: "Task<", options: .regularExpression
+    ).replacingOccurrences(
+      of: "(Resolver|UnsafeContinuation)<", with: "CheckedContinuation<",
+      options: .regularExpression)
+  }
 }
 
 /// The names of attributes.
