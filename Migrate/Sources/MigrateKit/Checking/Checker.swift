@@ -257,6 +257,10 @@ public final class Checker {
           newPaths = second.paths(of: two, settles: true) ?? newPaths
         }
       }
+      let takers = (before.baseName, after.baseName)
+      if old.declarations.takesVoidClosure(takers.0), new.declarations.takesVoidClosure(takers.1) {
+        (oldPaths, newPaths) = (oldPaths.withoutValues, newPaths.withoutValues)
+      }
       checkResumption(oldPaths, newPaths, name, newBody.place)
       let stored = first.otherwiseStored(second)
       // A function that took a callback perhaps takes a closure with a result now.

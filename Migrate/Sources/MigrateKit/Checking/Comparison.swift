@@ -222,7 +222,10 @@ final class Comparison {
       rule: rule, detail: detail, oldOffset: old?.offset ?? -1,
       newOffset: rule == .effectLost ? -1 : new?.offset ?? -1)
     difference.isCancelled = [self.old[current.old], self.new[current.new]].contains { path in
-      path.decisions.contains { $0.value && $0.key.hasSuffix(".isCancelled") }
+      path.decisions.contains {
+        $0.value
+          && ($0.key.hasSuffix(".isCancelled") || $0.key.hasPrefix("fails: Task.checkCancellation"))
+      }
     }
     if current.differences.contains(where: { $0.difference == difference }) { return }
     current.differences.append(

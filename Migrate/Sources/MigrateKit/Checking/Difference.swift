@@ -145,12 +145,18 @@ struct Divergence {
   var followers = 0
   /// The condition under which it occurs.
   var condition = ""
-  /// Whether the queue isn't there anymore on which something ran that doesn't run on the main thread.
-  var leavesRemovedQueue = false
+  /// Whether the queue isn't there anymore on which something ran that doesn't run on the main thread,
+  /// or an object that became an actor does this with its own members.
+  var isIsolated = false
 
   /// Whether only a log tells, or an observer.
   var isMinor: Bool {
-    leavesRemovedQueue || difference.isMinor || difference.rule == .effectAdded && occurrence.event?.isLog ?? false
+    isIsolated || difference.isMinor || difference.rule == .effectAdded && isCancellation || difference.rule == .effectAdded && occurrence.event?.isLog ?? false
+  }
+
+  /// Whether this only ends work, or only asks whether it was ended, which promises can't.
+  private var isCancellation: Bool {
+    ["Task.checkCancellation", "promise.cancel"].contains(occurrence.event?.subject)
   }
 
   init(_ difference: Difference, _ occurrence: Occurrence) {

@@ -51,6 +51,12 @@ struct Version {
     }
   }
 
+  /// The properties that both versions have, with other types.
+  func otherwiseDeclared(_ other: Version) -> Set<String> {
+    let types = [self, other].map { $0.program.declarations.properties(of: $0.function.owner) }
+    return Set(types[0].filter { name, type in types[1][name].map { $0 != type } ?? false }.keys)
+  }
+
   /// Paths without the assignments of properties.
   func without(_ properties: Set<String>, _ paths: [Path]) -> [Path] {
     if properties.isEmpty { return paths }
@@ -106,7 +112,7 @@ struct FunctionComparison {
     judgment = Judgment(
       result?.divergences ?? [], old, new, followsPaths: followsPaths,
       isSure: !paths.contains(where: \.hasOwnObjects))
-    if judgment.undecided != nil { judgment.add(Invariants(old, new).divergences, new) }
+    if judgment.undecided != nil { judgment.add(Invariants(old, new).divergences, old, new) }
     closures = isVague || becameLoop ? [] : result?.closures ?? []
     (self.old, self.new) = (old, new)
   }

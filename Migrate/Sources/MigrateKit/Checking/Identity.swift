@@ -61,7 +61,7 @@ extension FunctionDeclaration {
 
 extension String {
   /// A type in which closures return values in place of promises, with or without `async`.
-  fileprivate var withoutPromises: String {
+  var withoutPromises: String {
     guard contains("->") else { return self }
     return replacingOccurrences(
       of: "\\b(async|throws|rethrows)\\b|@[A-Za-z]+", with: "", options: .regularExpression

@@ -20,8 +20,11 @@ struct Judgment {
     _ divergences: [Divergence], _ old: Version, _ new: Version, followsPaths: Bool, isSure: Bool
   ) {
     var open: [Divergence] = []
-    let divergences = divergences.map { $0.withRemovedQueue(new) }
-    let named = divergences.filter { $0.isNamed(old, new) }
+    let divergences = divergences.map { $0.withIsolation(new) }
+    let stored = old.otherwiseStored(new).union(old.otherwiseDeclared(new))
+    let named = divergences.filter {
+      $0.isNamed(old, new) && !$0.dependsOn(stored, old, new)
+    }
     let isNamed = Set(named.map(\.difference))
     for divergence in divergences {
       let difference = divergence.difference
@@ -40,7 +43,6 @@ struct Judgment {
         open.append(divergence)
       }
     }
-    let stored = old.otherwiseStored(new)
     lazy var inClosures = (old: old.effectsInClosures, new: new.effectsInClosures)
     var roots = open.filter {
       $0.isFirst && $0.isCertain && !$0.isOfChangedFunction(old, new)
@@ -51,7 +53,14 @@ struct Judgment {
     let isReplaced = roots.contains { !$0.isClosed && $0.isReplaced(in: open) }
     let causes = Set(roots.map(\.difference.site))
     let first = (roots.isEmpty ? open : roots).min { $0.occurrence.time < $1.occurrence.time }
-    if followsPaths, !roots.isEmpty, causes.count <= limit, !isReplaced {
+    // Versions that differ on other paths, too, do the same in another way there, and perhaps here.
+    let paths = roots.reduce(into: Set<Int>()) { $0.formUnion($1.pairs) }
+    let places = Set(roots.map(\.difference.oldOffset)).subtracting([-1])
+    let isAlone = open.allSatisfy {
+      places.contains($0.difference.oldOffset) || causes.contains($0.difference.site)
+        || !paths.isDisjoint(with: $0.pairs)
+    }
+    if followsPaths, !roots.isEmpty, causes.count <= limit, !isReplaced, isAlone {
       roots.sort { $0.occurrence.time < $1.occurrence.time }
       roots[0].followers = Set(open.map(\.difference.site)).subtracting(causes).count
       certain += roots
@@ -64,23 +73,28 @@ struct Judgment {
   }
 
   /// Adds differences that are certain, whatever the paths are.
-  mutating func add(_ others: [Divergence], _ new: Version) {
+  mutating func add(_ others: [Divergence], _ old: Version, _ new: Version) {
     let known = Set(certain.map(\.difference.detail))
-    certain += others.filter { !known.contains($0.difference.detail) }
-      .map { $0.withRemovedQueue(new) }
+    certain += others.filter {
+      !known.contains($0.difference.detail) && !$0.isOfCallback(old, new)
+    }
+    .map { $0.withIsolation(new) }
   }
 }
 
 extension Divergence {
-  /// This divergence, with a note of whether its queue was removed.
-  fileprivate func withRemovedQueue(_ new: Version) -> Divergence {
+  /// This divergence, with a note of whether other isolation protects the same.
+  fileprivate func withIsolation(_ new: Version) -> Divergence {
     let parts = difference.detail.components(separatedBy: " and now runs on ")
     guard difference.rule == .executorChanged, parts.count == 2,
-      parts[0].hasPrefix("ran on the queue "), !parts[1].hasPrefix("the main thread")
+      !parts[1].hasPrefix("the main thread")
     else { return self }
+    let queue = parts[0].dropFirst("ran on the queue ".count).prefix(while: CaseName.isWord)
     var result = self
-    result.leavesRemovedQueue = !new.declares(
-      String(parts[0].dropFirst(17).prefix(while: CaseName.isWord)))
+    result.isIsolated =
+      parts[0].hasPrefix("ran on the queue ") && !new.declares(String(queue))
+      || parts[1].hasPrefix("the actor \(new.function.owner)|")
+        && (occurrence.event.map { $0.receiver.isEmpty && new.declares($0.baseName) } ?? false)
     return result
   }
 
@@ -139,10 +153,19 @@ extension Divergence {
     }
   }
 
+  /// Whether this is about the result of a function that gave it to a callback.
+  fileprivate func isOfCallback(_ old: Version, _ new: Version) -> Bool {
+    [.resultChanged, .errorAdded, .errorSwallowed].contains(difference.rule)
+      && new.function.isAsync && !old.function.isAsync
+      && old.function.parameters.count > new.function.parameters.count
+      && old.function.parameters.contains { $0.type.contains("->") }
+  }
+
   /// Whether this is about a function that the versions declare in other ways: then other arguments or
   /// another use of its result can mean the same.
   fileprivate func isOfChangedFunction(_ old: Version, _ new: Version) -> Bool {
     let all = [old, new].map(\.program.declarations)
+    if isOfCallback(old, new) { return true }
     switch difference.rule {
     case .effectLost, .effectAdded:
       // An own function with other parameters, or a parameter of another type.
@@ -176,7 +199,10 @@ extension Divergence {
         })
       return names.contains { name in
         let forms = all.map { declarations in
-          Set((declarations.byName[name] ?? []).map { [$0.plainResult] + $0.labels })
+          Set(
+            (declarations.byName[name] ?? []).map {
+              [$0.plainResult] + $0.labels + $0.parameters.map(\.type.withoutPromises)
+            })
         }
         return forms[0] != forms[1] && !forms.contains(where: \.isEmpty)
       }

@@ -131,7 +131,7 @@ extension Machine {
         return try forEachChild(state, loop.pattern) { try block(loop.steps, $0) }
       }
       let collection = value ?? .nothing
-      if collection.isEmptyList { return [(state, .normal(.nothing))] }
+      if collection.isEmptyList || collection.text == "[]" { return [(state, .normal(.nothing))] }
       var state = state
       let elements = Elements(collection)
       state.loops.append(elements.source)

@@ -66,7 +66,7 @@ extension Machine {
   ) throws -> Values {
     try all(arguments.map(\.value)[...], state, []).flatMap { state, values, flow -> Values in
       if let flow { return [(state, nil, flow)] }
-      let values = values ?? []
+      let values = (values ?? []).map(state.decided)
       switch function {
       case .closure(let body):
         return try invoke(body, values, state, isEffect: isEffect)
@@ -168,6 +168,7 @@ extension Machine {
       }
       state.events[state.events.count - 1].needsNoWait =
         state.isInAwait || declarations.isSynchronous(callee, arguments)
+      state.events[state.events.count - 1].isCheap = declarations.isCheap(callee, arguments)
     }
     if case .call(let callee, let arguments) = expression.kind, callee.isOwn,
       case let all = declarations.candidates(callee, arguments), all.count == 1,
@@ -185,7 +186,7 @@ extension Machine {
     let types = ["AsyncStream", "AsyncThrowingStream"]
     if types.contains(where: name.hasPrefix) { return true }
     guard ["yield", "finish"].contains(where: { name.hasSuffix(".\($0)") }) else { return false }
-    let type = declarations.typeName(ofProperty: String(name.split(separator: ".")[0]), in: owner)
+    let type = declarations.typeName(ofProperty: name.rootName, in: owner)
     return types.contains { type?.contains($0) ?? false }
   }
 
@@ -358,6 +359,9 @@ extension Machine {
       return try pipe(value, arguments[0].value, expression.place, state)
     }
     switch value {
+    case .list where value.isEmptyList && arguments.isEmpty
+      && ["enumerated", "sorted", "reversed"].contains(name):
+      return [(state, value, nil)]
     case .group:
       return try groupMethod(name, arguments, state)
     case .elements(let elements):

@@ -239,8 +239,10 @@ final class Machine {
 
   /// The error that a path has caught, if `error` names its case.
   private func caught(_ error: Value, _ state: State) -> Value {
-    guard let name = CaseName.ofError(error.text[...]) else { return error }
-    let value = error.text[name.endIndex...].dropFirst().dropLast()
+    guard let written = CaseName.ofError(error.text[...]) else { return error }
+    let value = error.text[written.endIndex...].dropFirst().dropLast()
+    // The cases of results have one name.
+    let name = ["rejected": "failure", "fulfilled": "success"][written] ?? written
     for (question, holds) in state.decisions
     where holds && question.hasPrefix("error of ") && question.hasSuffix(" ~ .\(name)") {
       let known = String(question.dropLast(name.count + 4))
@@ -334,6 +336,9 @@ final class Machine {
       var state = bare
       state.fields = fields
       // What only this version's own objects contain has no effect either.
+      if symbol == "=", let text = subject?.text, text.hasSuffix(".onTermination") {
+        return [(state, .normal(.nothing))]
+      }
       if symbol == "=", let text = subject?.text, isOwnObject(text) {
         state.fields[text] = value
         return [(state, .normal(.nothing))]

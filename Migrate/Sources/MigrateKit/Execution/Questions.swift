@@ -38,6 +38,9 @@ extension Machine {
       return [(state, initial == "true")]
     }
     if isLinear { return [(state, true)] }
+    var state = state
+    // Whether work has ended, which `async` code doesn't ask.
+    if question.hasSuffix(".isPending") { state.isVague = true }
     stateCount += 1
     if stateCount > 1500 { throw TooManyPaths() }
     var yes = state
@@ -214,7 +217,7 @@ extension Machine {
               ($0.0, $0.1 == isEqual, nil)
             }
           }
-          let question = versioned("\(first.text) == \(second.text)", state)
+          let question = self.question("\(first.text) == \(second.text)", state)
           return try decide(question, state).map { ($0.0, $0.1 == (symbol == "=="), nil) }
         }
       }
@@ -241,6 +244,9 @@ extension Machine {
   private func question(_ text: String, _ state: State) -> String {
     // What an error is doesn't change.
     if text.hasSuffix(".isCancelled") { return text }
+    for code in [".code == .cancelled", ".code == URLError.cancelled"] where text.hasSuffix(code) {
+      return text.dropLast(code.count) + ".isCancelled"
+    }
     let cast = "is CancellationError"
     guard text.hasSuffix(cast) else { return versioned(text, state) }
     let error = text.dropLast(cast.count)
@@ -254,8 +260,8 @@ enum CaseName {
   /// `ChatError.offline ~ .offline`; nil if it depends on more than the names.
   static func answer(_ question: String) -> Bool? {
     let parts = question.components(separatedBy: " is ")
-    if parts.count == 2, ofError(parts[0][...]) != nil, parts[0].hasPrefix(parts[1] + ".") {
-      return true
+    if parts.count == 2, ofError(parts[0][...]) != nil, parts[1].allSatisfy(isWord) {
+      return parts[0].hasPrefix(parts[1] + ".")
     }
     guard let (subject, name) = split(question) else { return nil }
     if let known = ofResult(subject) { return known.name == name }

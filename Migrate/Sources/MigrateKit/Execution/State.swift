@@ -172,6 +172,16 @@ struct State {
     }
   }
 
+  /// The answer to a condition, if this path has given it; other values stay.
+  func decided(_ value: Value) -> Value {
+    guard case .plain(let text) = value else { return value }
+    if let known = decisions[text] { return .plain(String(known)) }
+    guard let opposite = text.hasSuffix(" == nil") ? text.dropLast(7) + " != nil" : nil,
+      let known = decisions[String(opposite)]
+    else { return value }
+    return .plain(String(!known))
+  }
+
   /// Whether a value is that of a task or of a call that gives one.
   func isTask(_ value: Value) -> Bool {
     if case .promise = value { return true }

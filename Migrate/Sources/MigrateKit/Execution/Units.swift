@@ -170,6 +170,7 @@ extension Machine {
 
   private func path(_ state: State, _ value: Value?, _ flow: Flow?, isVoid: Bool) -> Path {
     var state = state
+    let value = value.map(state.decided)
     // A call whose value would be the result is there for its effect.
     if isVoid, case .plain(let text)? = value,
       let index = state.events.lastIndex(where: { $0.kind == .call && $0.key == text })
@@ -183,7 +184,9 @@ extension Machine {
       default: .value(isVoid || state.isEnd(value) ? "()" : value?.text ?? "()")
       }
     // What happens inside an object that the path has created, of a type that only this version has.
-    let locks = state.events.locks { !reading.otherProperties.contains($0) }
+    let locks = state.events.locks {
+      declarations.properties[$0] != nil && !reading.otherProperties.contains($0)
+    }
     let events = state.events.indices.filter { !locks.contains($0) }.map { state.events[$0] }
       .filter { !isOwnObject($0.subject) || $0.isAwaited }
     return Path(

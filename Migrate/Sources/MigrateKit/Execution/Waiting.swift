@@ -48,7 +48,7 @@ extension Machine {
       if case .plain(let text)? = value, case .call = target.kind {
         if let index = state.openCall(text) {
           state.events[index].needsNoWait = false
-        } else if !state.events.contains(where: { $0.key == text }) {
+        } else if !inner.isValueOfTask, !state.events.contains(where: { $0.key == text }) {
           // A call that was followed has waited for all that it waits for.
           state.executor = resumed(state)
           return [(state, value, nil)]
@@ -56,6 +56,11 @@ extension Machine {
       }
       // `await (first, second)`
       if case .tuple(let values)? = value {
+        // What was computed from results has been awaited.
+        let values = values.map { value in
+          let isKnown = state.isPending(value) || state.events.contains { $0.key == value.text }
+          return isKnown ? value : .promise(state.addPromise(.fulfilled(value)))
+        }
         return try settleAll(values[...], state, [], canFail: state.isInTry).map {
           state, values, flow in
           (state, values.map { .tuple($0) }, flow)

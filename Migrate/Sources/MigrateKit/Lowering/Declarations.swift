@@ -149,6 +149,19 @@ final class Declarations {
     }
   }
 
+  /// Whether the declarations say that a call makes a small value from small ones.
+  func isCheap(_ callee: Expr, _ arguments: [Expr.Argument]) -> Bool {
+    let all = candidates(callee, arguments)
+    return !all.isEmpty
+      && all.allSatisfy { function in
+        ["URL", "URLRequest", "String", "Int", "Bool", "Date", "UUID"].contains(function.returns)
+          && !function.throwsErrors && !function.isAsync
+          && !function.parameters.contains {
+            $0.type == "Data" || $0.type.hasSuffix("Image") || $0.type.contains("[")
+          }
+      }
+  }
+
   /// Whether the declarations say that a call returns when its work is done.
   func isSynchronous(_ callee: Expr, _ arguments: [Expr.Argument]) -> Bool {
     var all = candidates(callee, arguments)
@@ -260,6 +273,13 @@ final class Declarations {
     }
   }
 
+  /// Whether all closures that the functions with a name take return nothing.
+  func takesVoidClosure(_ name: String) -> Bool {
+    let types = byName[name]?.flatMap(\.parameters).map(\.type).filter { $0.contains("->") } ?? []
+    return !types.isEmpty
+      && types.allSatisfy { type in ["Void", "()", "Void)?", "())?"].contains { type.hasSuffix($0) } }
+  }
+
   /// The positions of the optional errors among the parameters of the closure that the functions with
   /// a name take.
   func errors(ofCallbackOf name: String) -> Set<Int> {
@@ -357,9 +377,13 @@ final class Declarations {
 
   /// Returns whether a type is isolated to the main actor, by attribute or inheritance.
   func isMainActor(type name: String, depth: Int = 0) -> Bool {
-    let short = name.split(separator: ".").last.map(String.init) ?? name
+    let plain = Self.plain(name)
+    let short = plain.split(separator: ".").last.map(String.init) ?? plain
     if Self.mainActorRoots.contains(short) { return true }
-    guard depth < 8, let type = types[name] ?? types[short] else { return false }
+    guard depth < 8, let type = types[plain] ?? types[short] else {
+      // A view controller of another module.
+      return depth > 0 && short.hasSuffix("ViewController")
+    }
     if type.isMainActor { return true }
     if type.isActor { return false }
     return type.inherited.contains { $0 != name && isMainActor(type: $0, depth: depth + 1) }
@@ -371,10 +395,14 @@ final class Declarations {
 extension String {
   /// A type with tasks in place of promises, and continuations in place of resolvers.
   fileprivate var asTask: String {
-    filter { !$0.isWhitespace }.replacingOccurrences(
+    withoutPromises.replacingOccurrences(of: "\\bany +", with: "", options: .regularExpression)
+      .filter { !$0.isWhitespace }.replacingOccurrences(
       of: ",(any)?(Error|Never)>", with: ">", options: .regularExpression
     ).replacingOccurrences(
       of: "(Promise|Guarantee)<", with: "Task<", options: .regularExpression
+    ).replacingOccurrences(
+      of: "Async(Throwing)?Stream<([^<>]*)>\\.Continuation", with: "CheckedContinuation<$2>",
+      options: .regularExpression
     ).replacingOccurrences(
       of: "(Resolver|UnsafeContinuation)<", with: "CheckedContinuation<",
       options: .regularExpression)
