@@ -107,6 +107,9 @@ extension Event {
     subject.lastIndex(of: ".").map { subject[..<$0] } ?? ""
   }
 
+  /// Whether a function of the same type is called, on `self`.
+  var isOwn: Bool { receiver.isEmpty || receiver == "self" }
+
   /// Whether a closure is called that the function gets.
   var isOfParameter: Bool { subject.hasPrefix("parameter ") }
 

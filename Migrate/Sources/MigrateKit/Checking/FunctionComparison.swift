@@ -24,6 +24,12 @@ struct Version {
     program.declarations.declares(property, in: function.owner)
   }
 
+  /// Whether there is one function with a function's name in its type.
+  func declaresOnce(_ function: FunctionDeclaration) -> Bool {
+    program.declarations.byName[function.name, default: []]
+      .filter { $0.owner == function.owner }.count <= 1
+  }
+
   /// What the closures do that the function passes on, without those that run in place.
   var effectsInClosures: Set<String> {
     Set(Trace.all(self).filter { !$0.context.isEmpty }.flatMap { $0.path.events.map(\.key) })
@@ -113,6 +119,15 @@ struct FunctionComparison {
       result?.divergences ?? [], old, new, followsPaths: followsPaths,
       isSure: !paths.contains(where: \.hasOwnObjects))
     if judgment.undecided != nil { judgment.add(Invariants(old, new).divergences, old, new) }
+    judgment.add(
+      new.members.lostContinuations.map { place in
+        Divergence(
+          Difference(
+            rule: .neverResumed,
+            detail: "Nothing can resume the continuation: its closure doesn't use it.",
+            oldOffset: -1, newOffset: place.offset),
+          Occurrence(old: nil, new: place, event: nil, time: 0))
+      }, old, new)
     closures = isVague || becameLoop ? [] : result?.closures ?? []
     (self.old, self.new) = (old, new)
   }

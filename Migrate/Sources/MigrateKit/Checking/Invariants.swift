@@ -16,6 +16,9 @@ struct Invariants {
     compareExecutors()
     compareAnswers()
     comparePairs()
+    comparePauses(new)
+    compareConstants()
+    compareNames(old, new)
   }
 
   /// Numbers for the effects that both versions have: by their texts, and by their names and text
@@ -87,16 +90,20 @@ struct Invariants {
       guard let after = new.answers[answer], before.contexts.count == 1, after.contexts.count == 1,
         !answer.question.hasSuffix(".isCancelled")
       else { continue }
-      let call = Int(answer.question.dropFirst(7))
+      let call = answer.question.hasPrefix("fails: ") ? Int(answer.question.dropFirst(7)) : nil
       let (one, two) = (call.flatMap { old.samples[$0] }, call.flatMap { new.samples[$0] })
-      let condition = described(one.map { "fails: " + $0.key } ?? answer.question, answer.holds)
+      let isEffect = answer.question.hasPrefix("after: ")
+      let condition =
+        isEffect
+        ? "`\(answer.question.dropFirst(7))` happens"
+        : described(one.map { "fails: " + $0.key } ?? answer.question, answer.holds)
       for name in names
       where old.contexts[name] == before.contexts && new.contexts[name] == after.contexts {
         if before.names[name]?.count == before.count, after.names[name] == nil,
           let event = before.names[name]?.event, event.isStrong
         {
           add(.effectLost, event.key, event, nil, condition)
-        } else if before.names[name] == nil, after.names[name]?.count == after.count,
+        } else if !isEffect, before.names[name] == nil, after.names[name]?.count == after.count,
           let event = after.names[name]?.event, event.isStrong
         {
           add(.effectAdded, event.key, nil, event, condition)
@@ -112,6 +119,61 @@ struct Invariants {
       }
     }
   }
+
+  /// Reports pauses that the new version hasn't, whatever the function is called that pauses.
+  private mutating func comparePauses(_ new: Version) {
+    let words = new.members.words
+    let isPaused =
+      self.new.pauses.contains { $0.seconds == nil }
+      || words.contains { word in
+        ["sleep", "pause", "after", "delay", "timeout", "deadline"]
+          .contains(where: word.lowercased().contains)
+      }
+    let numbers = Set(words.compactMap { Double($0.filter { $0 != "_" }) })
+    for pause in old.pauses where !self.new.pauses.contains(where: { $0.key == pause.key }) {
+      if let seconds = pause.seconds {
+        if [1, 1e3, 1e6, 1e9].contains(where: { numbers.contains(seconds * $0) }) { continue }
+        if self.new.pauses.contains(where: { $0.seconds == nil }) { continue }
+      } else if isPaused {
+        continue
+      }
+      add(.effectLost, pause.key, pause, nil)
+    }
+  }
+
+  /// Reports effects with constants, such as `exit(1)`, of which the new version has others only.
+  private mutating func compareConstants() {
+    for (name, before) in old.constants.sorted(by: { $0.key < $1.key }) {
+      guard let after = new.constants[name], Set(after.keys).isSubset(of: before.keys) else {
+        continue
+      }
+      for (constants, event) in before.sorted(by: { $0.key < $1.key })
+      where after[constants] == nil && event.values == constants && !event.isOwn {
+        add(.effectLost, event.key, event, nil)
+      }
+    }
+  }
+
+  /// Reports properties and parameters that the old version uses, and the new one nowhere: something
+  /// no longer depends on them.
+  private mutating func compareNames(_ old: Version, _ new: Version) {
+    let parameters = Set(old.function.parameters.map(\.name))
+      .intersection(new.function.parameters.map(\.name))
+    let properties = old.members.used.filter { name in
+      [old, new].allSatisfy { $0.program.declarations.hasValue(name) }
+    }
+    for name in old.members.names.intersection(parameters).union(properties).sorted() {
+      guard !Self.results.contains(name), !new.members.words.contains(name[...]),
+        !new.members.gains(name[...], over: old.members)
+      else { continue }
+      add(.resultChanged, name, nil, nil)
+    }
+  }
+
+  /// The names with which the libraries describe results.
+  private static let results: Set<String> = [
+    "value", "result", "error", "promise", "resolver", "cancelled",
+  ]
 
   private mutating func comparePairs() {
     let samples = Dictionary(uniqueKeysWithValues: shared.map { ($0.number, ($0.old, $0.new)) })
@@ -206,12 +268,22 @@ private struct Side {
   private(set) var samples: [Int: Event] = [:]
   private(set) var executors: [Int: Set<Executor>] = [:]
   private(set) var contexts: [String: Set<[String]>] = [:]
+  private(set) var pauses: [Event] = []
+  /// The effects with a name, by their constant arguments.
+  private(set) var constants: [String: [String: Event]] = [:]
   private(set) var answers: [Answer: Answered] = [:]
   private(set) var pairs: [Pair: (order: Set<Order>, depths: Set<Depth>)] = [:]
 
   init(_ traces: [Trace], _ numbers: [String: Int]) {
     for trace in traces where trace.path.ending != .crash {
       let path = trace.path
+      for event in path.events where event.kind == .call && event.isStrong {
+        if event.subject == "sleep" {
+          pauses.append(event)
+        } else if event.baseName.first?.isUppercase != true {
+          constants[event.name, default: [:]][event.constants] = event
+        }
+      }
       let known = path.events.compactMap { event in numbers[event.key].map { ($0, event) } }
       for (number, event) in known {
         if samples[number] == nil { samples[number] = event }
@@ -223,7 +295,9 @@ private struct Side {
         path.events.filter { $0.baseName.first?.isUppercase != true }.map { ($0.name, $0) },
         uniquingKeysWith: { first, _ in first })
       for name in present.keys { contexts[name, default: []].insert(trace.context) }
-      for (question, holds) in path.decisions {
+      // What happens together with an effect is compared like what happens after an answer.
+      let effects = strong.map { ("after: \($0.1.key)", true) }
+      for (question, holds) in Array(path.decisions) + effects {
         var name = question
         if question.hasPrefix("fails: "), let number = numbers[String(question.dropFirst(7))] {
           name = "fails: \(number)"
@@ -257,6 +331,16 @@ private struct Side {
 }
 
 extension Event {
+  /// How long a pause is, if that is a number.
+  fileprivate var seconds: Double? { Double(values) }
+
+  /// The arguments, if these are only numbers, `true`, `false`, and `nil`.
+  fileprivate var constants: String {
+    values.split(whereSeparator: Words.separates).allSatisfy {
+      $0.first?.isNumber == true || ["true", "false", "nil"].contains($0)
+    } ? values : ""
+  }
+
   /// The kind and the name, without a receiver and arguments.
   fileprivate var name: String { "\(kind) \(baseName)" }
 }

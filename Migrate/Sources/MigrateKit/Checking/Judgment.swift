@@ -229,7 +229,10 @@ extension Divergence {
       switch event.kind {
       case .set where this.declares(name) != version.declares(name): return false
       case .set: return !other.assigned.contains(name) && !other.gains(name[...], over: own)
-      case .call where Self.helpers.contains(name[...]) || name == function.name: return false
+      case .call where Self.helpers.contains(name[...]): return false
+      // A function that calls itself can have become a loop.
+      case .call where name == function.name && this.declaresOnce(function) && event.isOwn:
+        return false
       case .call:
         return ([name[...]] + event.values.words(inLiterals: true)).contains {
           !other.words.contains($0) && !other.gains($0, over: own)

@@ -112,6 +112,14 @@ final class Declarations {
   /// Whether the tree declares a function, a property, or a type with a name.
   func declares(_ name: String) -> Bool { names.contains(name) || typeNames.contains(name) }
 
+  /// Whether the tree declares a property with a name, other than promises and queues.
+  func hasValue(_ name: String) -> Bool {
+    properties[name]?.allSatisfy { property in
+      !property.type.isThenable
+        && !(Self.waits + ["DispatchQueue"]).contains(where: property.typeName.contains)
+    } ?? false
+  }
+
   /// The names of types without those of the types around them.
   private(set) lazy var typeNames = Set(
     types.keys.map { $0.split(separator: ".").last.map(String.init) ?? $0 })
