@@ -19,6 +19,7 @@ struct Invariants {
     comparePauses(new)
     compareConstants()
     compareNames(old, new)
+    compareErrors(old, new)
   }
 
   /// Numbers for the effects that both versions have: by their texts, and by their names and text
@@ -154,6 +155,14 @@ struct Invariants {
     }
   }
 
+  /// Reports the errors of a function that says that it throws, and in which nothing can.
+  private mutating func compareErrors(_ old: Version, _ new: Version) {
+    guard new.function.throwsErrors, new.function.statements?.containsThrow == false,
+      let path = old.unit.paths.first(where: { if case .error = $0.ending { true } else { false } })
+    else { return }
+    add(.errorSwallowed, path.ending.text, nil, nil)
+  }
+
   /// Reports properties and parameters that the old version uses, and the new one nowhere: something
   /// no longer depends on them.
   private mutating func compareNames(_ old: Version, _ new: Version) {
@@ -246,6 +255,13 @@ private struct Side {
     var contexts: Set<[String]> = []
     /// On how many of these paths effects with a name happen, and one of them.
     var names: [String: (count: Int, event: Event)] = [:]
+
+    mutating func add(_ trace: Trace, _ present: [String: Event]) {
+      count += 1
+      if case .error = trace.path.ending { errors += 1 }
+      contexts.insert(trace.context)
+      for (name, event) in present { names[name, default: (0, event)].count += 1 }
+    }
   }
 
   struct Pair: Hashable, Comparable {
@@ -302,12 +318,7 @@ private struct Side {
         if question.hasPrefix("fails: "), let number = numbers[String(question.dropFirst(7))] {
           name = "fails: \(number)"
         }
-        var answered = answers[Answer(question: name, holds: holds)] ?? Answered()
-        answered.count += 1
-        if case .error = path.ending { answered.errors += 1 }
-        answered.contexts.insert(trace.context)
-        for (name, event) in present { answered.names[name, default: (0, event)].count += 1 }
-        answers[Answer(question: name, holds: holds)] = answered
+        answers[Answer(question: name, holds: holds), default: Answered()].add(trace, present)
       }
     }
   }
@@ -321,10 +332,9 @@ private struct Side {
         let depth = trace.context.count
         let depths = (earlier.loops.count + depth, later.loops.count + depth)
         let difference = one < two ? depths.0 - depths.1 : depths.1 - depths.0
-        var known = pairs[pair] ?? ([], [])
-        known.order.insert(order)
-        known.depths.insert(Depth(both: min(depths.0, depths.1), difference: difference.signum()))
-        pairs[pair] = known
+        pairs[pair, default: ([], [])].order.insert(order)
+        pairs[pair, default: ([], [])].depths.insert(
+          Depth(both: min(depths.0, depths.1), difference: difference.signum()))
       }
     }
   }

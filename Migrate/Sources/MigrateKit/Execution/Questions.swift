@@ -296,7 +296,10 @@ enum CaseName {
 
   /// The value and the name of the case in a question such as `result ~ .success`; nil for others.
   static func split(_ question: String) -> (subject: Substring, name: Substring)? {
-    guard let mark = question.range(of: " ~ .", options: .backwards) else { return nil }
+    // Most questions have no such mark.
+    guard question.utf8.contains(UInt8(ascii: "~")),
+      let mark = question.range(of: " ~ .", options: .backwards)
+    else { return nil }
     return (
       question[..<mark.lowerBound],
       question[mark.upperBound...].prefix(while: isWord)
