@@ -115,10 +115,12 @@ extension Event {
 
   /// Whether this only writes to a log.
   var isLog: Bool {
-    kind == .call
-      && ["print", "debugPrint", "NSLog", "os_log", "Log", "Logger"].contains(
-        subject.prefix(while: CaseName.isWord))
+    kind == .call && Self.logs.contains(subject.prefix(while: CaseName.isWord))
   }
+
+  private static let logs: Set<Substring> = [
+    "print", "debugPrint", "NSLog", "os_log", "Log", "Logger",
+  ]
 
   func isSimilar(to other: Event) -> Bool {
     kind == other.kind && subject == other.subject && values == other.values

@@ -63,10 +63,12 @@ final class Comparison {
     // Whoever answers the questions of both paths in this way sees the difference, unless these are
     // the same questions in other words.
     let shared = questions(old).intersection(questions(new))
-    func asksMore(_ path: Path) -> Bool {
-      path.decisions.keys.contains { !shared.contains($0) && !$0.hasSuffix(".isCancelled") }
+    let asksMore = [old, new].map { paths in
+      paths.map { path in
+        path.decisions.keys.contains { !shared.contains($0) && !$0.hasSuffix(".isCancelled") }
+      }
     }
-    func isClosed(_ pair: Pair) -> Bool { !asksMore(old[pair.old]) || !asksMore(new[pair.new]) }
+    func isClosed(_ pair: Pair) -> Bool { !asksMore[0][pair.old] || !asksMore[1][pair.new] }
     for index in all.indices
     where chosen[index] == nil && all[index].weight > 0 && isClosed(all[index]) {
       chosen[index] = [[index]]

@@ -256,11 +256,13 @@ private struct Side {
     /// On how many of these paths effects with a name happen, and one of them.
     var names: [String: (count: Int, event: Event)] = [:]
 
-    mutating func add(_ trace: Trace, _ present: [String: Event]) {
+    mutating func add(_ trace: Trace, _ present: [String: Int]) {
       count += 1
       if case .error = trace.path.ending { errors += 1 }
       contexts.insert(trace.context)
-      for (name, event) in present { names[name, default: (0, event)].count += 1 }
+      for (name, index) in present {
+        names[name, default: (0, trace.path.events[index])].count += 1
+      }
     }
   }
 
@@ -291,25 +293,26 @@ private struct Side {
   private(set) var pairs: [Pair: (order: Set<Order>, depths: Set<Depth>)] = [:]
 
   init(_ traces: [Trace], _ numbers: [String: Int]) {
+    /// The names of events by their texts, and whether these are types.
+    var names: [String: (String, Bool)] = [:]
+    var known: Set<String> = []
     for trace in traces where trace.path.ending != .crash {
       let path = trace.path
-      for event in path.events where event.kind == .call && event.isStrong {
-        if event.subject == "sleep" {
-          pauses.append(event)
-        } else if event.baseName.first?.isUppercase != true {
-          constants[event.name, default: [:]][event.constants] = event
-        }
-      }
-      let known = path.events.compactMap { event in numbers[event.key].map { ($0, event) } }
-      for (number, event) in known {
+      let shared = path.events.compactMap { event in numbers[event.key].map { ($0, event) } }
+      for (number, event) in shared {
         if samples[number] == nil { samples[number] = event }
         executors[number, default: []].insert(event.executor)
       }
-      let strong = known.filter(\.1.isStrong)
+      let strong = shared.filter(\.1.isStrong)
       if strong.count <= 40 { addPairs(strong, trace) }
-      let present = Dictionary(
-        path.events.filter { $0.baseName.first?.isUppercase != true }.map { ($0.name, $0) },
-        uniquingKeysWith: { first, _ in first })
+      var present: [String: Int] = [:]
+      for (index, event) in path.events.enumerated() {
+        let (name, isType) =
+          names[event.key] ?? (event.name, event.baseName.first?.isUppercase == true)
+        names[event.key] = (name, isType)
+        if event.isStrong, known.insert(event.key).inserted { add(event, isType) }
+        if !isType, present[name] == nil { present[name] = index }
+      }
       for name in present.keys { contexts[name, default: []].insert(trace.context) }
       // What happens together with an effect is compared like what happens after an answer.
       let effects = strong.map { ("after: \($0.1.key)", true) }
@@ -320,6 +323,16 @@ private struct Side {
         }
         answers[Answer(question: name, holds: holds), default: Answered()].add(trace, present)
       }
+    }
+  }
+
+  /// Adds an event that happens on no path before.
+  private mutating func add(_ event: Event, _ isType: Bool) {
+    guard event.kind == .call else { return }
+    if event.subject == "sleep" {
+      pauses.append(event)
+    } else if !isType {
+      constants[event.name, default: [:]][event.constants] = event
     }
   }
 
