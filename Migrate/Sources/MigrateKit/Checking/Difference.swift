@@ -151,7 +151,8 @@ struct Divergence {
 
   /// Whether only a log tells, or an observer.
   var isMinor: Bool {
-    isIsolated || difference.isMinor || difference.rule == .effectAdded && isCancellation || difference.rule == .effectAdded && occurrence.event?.isLog ?? false
+    isIsolated || difference.isMinor || difference.rule == .effectAdded && isCancellation
+      || difference.rule == .effectAdded && occurrence.event?.isLog ?? false
   }
 
   /// Whether this only ends work, or only asks whether it was ended, which promises can't.

@@ -184,7 +184,8 @@ extension Divergence {
         let name = String(part.prefix { $0 != "(" }.split(separator: ".").last ?? "")
         return all[0].declares(name) != all[1].declares(name)
       }
-    case .resultChanged where old.function.returnsNothing != new.function.returnsNothing: return true
+    case .resultChanged where old.function.returnsNothing != new.function.returnsNothing:
+      return true
     case .argumentChanged, .resultChanged:
       // The result of a closure that isn't used.
       let parts = difference.parts

@@ -359,7 +359,8 @@ extension Machine {
       return try pipe(value, arguments[0].value, expression.place, state)
     }
     switch value {
-    case .list where value.isEmptyList && arguments.isEmpty
+    case .list
+    where value.isEmptyList && arguments.isEmpty
       && ["enumerated", "sorted", "reversed"].contains(name):
       return [(state, value, nil)]
     case .group:

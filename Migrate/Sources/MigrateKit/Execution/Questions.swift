@@ -133,7 +133,9 @@ extension Machine {
     case .plain("self"): return [(state, true)]
     case .resolver(PromiseState.stored): return try decide("resolver != nil", state)
     case .plain("nil"): return [(state, false)]
-    case .plain(let text) where ["Array(", "Set(", "Dictionary(", "["].contains(where: text.hasPrefix) && text.last.map { ")]".contains($0) } ?? false:
+    case .plain(let text)
+    where ["Array(", "Set(", "Dictionary(", "["].contains(where: text.hasPrefix)
+      && text.last.map { ")]".contains($0) } ?? false:
       return [(state, true)]
     case .plain(let text)
     where state.openCall(text).map { state.events[$0].isPromise } ?? false:
