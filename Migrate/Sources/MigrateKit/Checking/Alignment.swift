@@ -111,10 +111,12 @@ extension Event {
   var isOfParameter: Bool { subject.hasPrefix("parameter ") }
 
   /// Whether this only writes to a log.
-  var isLog: Bool {
-    kind == .call
-      && ["print", "debugPrint", "NSLog", "os_log", "Log", "Logger"].contains(
-        subject.prefix(while: CaseName.isWord))
+  var isLog: Bool { kind == .call && Self.writesLog(subject) }
+
+  /// Whether a call only writes to a log.
+  static func writesLog(_ call: String) -> Bool {
+    ["print", "debugPrint", "NSLog", "os_log", "Log", "Logger"].contains(
+      call.prefix(while: CaseName.isWord))
   }
 
   func isSimilar(to other: Event) -> Bool {

@@ -168,7 +168,8 @@ public final class Checker {
       inlined: oldInlined, impliedTypes: written.impliedTypes(from: members), ownTypes: oldTypes,
       followsFallbacks: followsFallbacks,
       newNames: newNames.merging(newProperties(before.owner, after.owner)) { $1 },
-      returnedParameter: old.returnedParameter, otherProperties: Set(new.declarations.properties(of: after.owner).keys))
+      returnedParameter: old.returnedParameter,
+      otherProperties: Set(new.declarations.properties(of: after.owner).keys))
     let newReading = Reading(
       inlined: newInlined, impliedTypes: members.impliedTypes(from: written), ownTypes: newTypes,
       followsFallbacks: followsFallbacks, returnedParameter: new.returnedParameter,

@@ -150,7 +150,8 @@ extension Machine {
   func sum(_ first: Value, _ second: Value, loops: [String]) -> Value {
     if let known = joined(first, second, loops: loops) { return known }
     if first.isEmptyList || first.text == "0" { return second }
-    return second.isEmptyList || second.text == "0" ? first : .plain(shortened("\(first.text) + \(second.text)"))
+    return second.isEmptyList || second.text == "0"
+      ? first : .plain(shortened("\(first.text) + \(second.text)"))
   }
 
   private func reduce(

@@ -15,6 +15,8 @@ extension Machine {
       return [(state, true)]
     }
     if let known = CaseName.answer(question) { return [(state, known)] }
+    // Each error is one.
+    if question.hasPrefix("error of "), question.hasSuffix(" is NSError") { return [(state, true)] }
     if ["PMKError.cancelled", "CancellationError()"].contains(where: {
       question == "\($0).isCancelled"
     }) {
@@ -133,7 +135,9 @@ extension Machine {
     case .plain("self"): return [(state, true)]
     case .resolver(PromiseState.stored): return try decide("resolver != nil", state)
     case .plain("nil"): return [(state, false)]
-    case .plain(let text) where ["Array(", "Set(", "Dictionary(", "["].contains(where: text.hasPrefix) && text.last.map { ")]".contains($0) } ?? false:
+    case .plain(let text)
+    where ["Array(", "Set(", "Dictionary(", "["].contains(where: text.hasPrefix)
+      && text.last.map { ")]".contains($0) } ?? false:
       return [(state, true)]
     case .plain(let text)
     where state.openCall(text).map { state.events[$0].isPromise } ?? false:

@@ -93,7 +93,8 @@ final class DeclarationCollector: SyntaxVisitor {
         for (part, type) in zip(tuple, ["Promise", "Resolver"]) {
           properties.append(
             (
-              part.pattern.trimmedDescription, owners.joined(separator: "."), guessType(type + value),
+              part.pattern.trimmedDescription, owners.joined(separator: "."),
+              guessType(type + value),
               type + value
             ))
         }

@@ -277,7 +277,9 @@ final class Declarations {
   func takesVoidClosure(_ name: String) -> Bool {
     let types = byName[name]?.flatMap(\.parameters).map(\.type).filter { $0.contains("->") } ?? []
     return !types.isEmpty
-      && types.allSatisfy { type in ["Void", "()", "Void)?", "())?"].contains { type.hasSuffix($0) } }
+      && types.allSatisfy { type in
+        ["Void", "()", "Void)?", "())?"].contains { type.hasSuffix($0) }
+      }
   }
 
   /// The positions of the optional errors among the parameters of the closure that the functions with
@@ -397,15 +399,15 @@ extension String {
   fileprivate var asTask: String {
     withoutPromises.replacingOccurrences(of: "\\bany +", with: "", options: .regularExpression)
       .filter { !$0.isWhitespace }.replacingOccurrences(
-      of: ",(any)?(Error|Never)>", with: ">", options: .regularExpression
-    ).replacingOccurrences(
-      of: "(Promise|Guarantee)<", with: "Task<", options: .regularExpression
-    ).replacingOccurrences(
-      of: "Async(Throwing)?Stream<([^<>]*)>\\.Continuation", with: "CheckedContinuation<$2>",
-      options: .regularExpression
-    ).replacingOccurrences(
-      of: "(Resolver|UnsafeContinuation)<", with: "CheckedContinuation<",
-      options: .regularExpression)
+        of: ",(any)?(Error|Never)>", with: ">", options: .regularExpression
+      ).replacingOccurrences(
+        of: "(Promise|Guarantee)<", with: "Task<", options: .regularExpression
+      ).replacingOccurrences(
+        of: "Async(Throwing)?Stream<([^<>]*)>\\.Continuation", with: "CheckedContinuation<$2>",
+        options: .regularExpression
+      ).replacingOccurrences(
+        of: "(Resolver|UnsafeContinuation)<", with: "CheckedContinuation<",
+        options: .regularExpression)
   }
 }
 
