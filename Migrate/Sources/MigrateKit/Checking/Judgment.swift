@@ -134,7 +134,7 @@ extension Divergence {
   /// Whether this is about a call of a function with which the libraries' companions extend other types.
   private func isOfCompanion(_ old: Version, _ new: Version) -> Bool {
     guard let event = occurrence.event, event.kind == .call else { return false }
-    return Declarations.extended.contains(event.baseName)
+    return Declarations.companions.contains(event.baseName)
       && ![old, new].contains { $0.program.declarations.declares(event.baseName) }
   }
 
@@ -191,7 +191,7 @@ extension Divergence {
       return difference.parts.contains { part in
         let name = String(part.prefix { $0 != "(" }.split(separator: ".").last ?? "")
         return all[0].declares(name) != all[1].declares(name)
-          || Declarations.extended.contains(name) && !all[0].declares(name)
+          || Declarations.companions.contains(name) && !all[0].declares(name)
       }
     case .resultChanged where old.function.returnsNothing != new.function.returnsNothing:
       return true
