@@ -114,8 +114,11 @@ extension Event {
   var isOfParameter: Bool { subject.hasPrefix("parameter ") }
 
   /// Whether this only writes to a log.
-  var isLog: Bool {
-    kind == .call && Self.logs.contains(subject.prefix(while: CaseName.isWord))
+  var isLog: Bool { kind == .call && Self.writesLog(subject) }
+
+  /// Whether a call only writes to a log.
+  static func writesLog(_ call: String) -> Bool {
+    logs.contains(call.prefix(while: CaseName.isWord))
   }
 
   private static let logs: Set<Substring> = [

@@ -20,7 +20,15 @@ struct Judgment {
     _ divergences: [Divergence], _ old: Version, _ new: Version, followsPaths: Bool, isSure: Bool
   ) {
     var open: [Divergence] = []
-    let divergences = divergences.map { $0.withIsolation(new) }
+    let all = divergences
+    let divergences = all.map { divergence in
+      var divergence = divergence.withIsolation(new)
+      // Another function writes to the log.
+      if divergence.isLog, divergence.isReplaced(in: all.filter(\.isLog)) {
+        divergence.isHarmless = true
+      }
+      return divergence
+    }
     let stored = old.otherwiseStored(new).union(old.otherwiseDeclared(new))
     let named = divergences.filter {
       $0.isNamed(old, new) && !$0.dependsOn(stored, old, new)
@@ -91,7 +99,7 @@ extension Divergence {
     else { return self }
     let queue = parts[0].dropFirst("ran on the queue ".count).prefix(while: CaseName.isWord)
     var result = self
-    result.isIsolated =
+    result.isHarmless =
       parts[0].hasPrefix("ran on the queue ") && !new.declares(String(queue))
       || parts[1].hasPrefix("the actor \(new.function.owner)|")
         && (occurrence.event.map { $0.receiver.isEmpty && new.declares($0.baseName) } ?? false)
@@ -126,7 +134,7 @@ extension Divergence {
   /// Whether this is about a call of a function with which the libraries' companions extend other types.
   private func isOfCompanion(_ old: Version, _ new: Version) -> Bool {
     guard let event = occurrence.event, event.kind == .call else { return false }
-    return Declarations.extended.contains(event.baseName)
+    return Declarations.companions.contains(event.baseName)
       && ![old, new].contains { $0.program.declarations.declares(event.baseName) }
   }
 
@@ -183,6 +191,7 @@ extension Divergence {
       return difference.parts.contains { part in
         let name = String(part.prefix { $0 != "(" }.split(separator: ".").last ?? "")
         return all[0].declares(name) != all[1].declares(name)
+          || Declarations.companions.contains(name) && !all[0].declares(name)
       }
     case .resultChanged where old.function.returnsNothing != new.function.returnsNothing:
       return true
@@ -217,6 +226,7 @@ extension Divergence {
     func isAbsent(_ event: Event, from version: Version, _ this: Version) -> Bool {
       let name = event.baseName
       if isOfCompanion(old, new) { return false }
+      if name == "addObserver", version.members.names.contains("notifications") { return false }
       if ["Promise<", "Guarantee<"].contains(where: event.key.contains) { return false }
       if event.isOfParameter || event.kind == .set && event.subject.contains("[") { return false }
       let (other, own) = (version.members, this.members)

@@ -8,7 +8,7 @@ extension Comparison {
     for index in alignment.missing {
       let event = first.events[index]
       // A thread that no longer blocks is no lost effect.
-      if event.subject == "wait" { continue }
+      if event.subject == "wait" || event.subject.hasPrefix("DispatchSemaphore") { continue }
       // A program that crashes does nothing more.
       if crashes || second.ending == .crash && first.ending != .crash { continue }
       if second.skips(event) { continue }

@@ -117,6 +117,9 @@ extension Machine {
       state.isVague = true
     }
     if Self.publisherOperators.contains(base), expression.containsCall { state.isVague = true }
+    // What a thread waits for isn't followed; a class that no longer has one doesn't call its superclass.
+    if name == "DispatchSemaphore" { state.isVague = true }
+    if name == "super.init", values.isEmpty { return [(state, .nothing, nil)] }
     // Streams replace callbacks: which of their elements arrive where isn't followed.
     if isStream(name) {
       state.isVague = true
@@ -184,7 +187,7 @@ extension Machine {
   /// Whether a function is one with which code creates a stream or adds to it.
   private func isStream(_ name: String) -> Bool {
     let types = ["AsyncStream", "AsyncThrowingStream"]
-    if types.contains(where: name.hasPrefix) { return true }
+    if types.contains(where: name.hasPrefix) || name.hasSuffix(".notifications") { return true }
     guard ["yield", "finish"].contains(where: { name.hasSuffix(".\($0)") }) else { return false }
     let type = declarations.typeName(ofProperty: name.rootName, in: owner)
     return types.contains { type?.contains($0) ?? false }

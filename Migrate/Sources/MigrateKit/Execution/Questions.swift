@@ -15,6 +15,8 @@ extension Machine {
       return [(state, true)]
     }
     if let known = CaseName.answer(question) { return [(state, known)] }
+    // Each error is one.
+    if question.hasPrefix("error of "), question.hasSuffix(" is NSError") { return [(state, true)] }
     if ["PMKError.cancelled", "CancellationError()"].contains(where: {
       question == "\($0).isCancelled"
     }) {

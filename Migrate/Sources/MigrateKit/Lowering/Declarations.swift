@@ -88,11 +88,16 @@ final class Declarations {
     }
   }
 
-  /// Functions with which the libraries' companions extend system types.
-  static let extended: Set<String> = [
-    "observe", "after", "launch", "dataTask", "uploadTask", "downloadTask", "validate", "when",
-    "race", "firstly", "all", "any", "retry", "wrap", "value", "promise", "Promise", "Guarantee",
+  /// Functions of the libraries' companions that do what the system's `async` functions do.
+  static let companions: Set<String> = [
+    "observe", "launch", "dataTask", "uploadTask", "downloadTask",
   ]
+
+  /// Functions with which the libraries and their companions extend system types.
+  private static let extended = companions.union([
+    "after", "validate", "when", "race", "firstly", "all", "any", "retry", "wrap", "value",
+    "promise", "Promise", "Guarantee",
+  ])
 
   /// The types of what code waits for, and with which it settles that.
   private static let waits = ["Promise<", "Guarantee<", "Resolver<", "Continuation<", "Task<"]
