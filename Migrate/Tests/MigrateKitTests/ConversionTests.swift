@@ -27,6 +27,60 @@ import Testing
     #expect(after.contains("return Promise { resolver2 in"))
   }
 
+  @Test func rewrite_whenHandlerBlocks_staysAsItIs() throws {
+    let text = """
+      import PromiseKit
+
+      func details(_ item: Item) -> Promise<Int> { server.details(item) }
+      func refresh() {
+        load().done { item in
+          show(try details(item).wait())
+        }.cauterize()
+      }
+      """
+    let rewrite = try TreeRewrite(SourceTree(contents: [("File.swift", text)]))
+    #expect(rewrite.left == ["blocking": 1], "\(rewrite.left)")
+    #expect(rewrite.changes.first?.after.contains("load().done { item in") ?? true)
+  }
+
+  @Test func rewrite_whenHandlerRejects_throws() throws {
+    let after = try rewritten(
+      """
+      import PromiseKit
+
+      func size() -> Promise<Int> {
+        return load().recover { error -> Promise<Int> in
+          note(error)
+          return Promise(error: Failure.other)
+        }
+      }
+
+      func check() -> Promise<Int> {
+        return load().then { file -> Promise<Int> in
+          guard file.isEmpty else { return Promise(error: Failure.empty) }
+          return Promise.value(0)
+        }
+      }
+      """)
+    #expect(after.contains("throw Failure.empty"), "\(after)")
+    #expect(after.contains("throw Failure.other"), "\(after)")
+    #expect(!after.contains("Promise(error:"), "\(after)")
+  }
+
+  @Test func rewrite_whenHandlerCreatesPromise_writesItsType() throws {
+    let after = try rewritten(
+      """
+      import PromiseKit
+
+      func size() -> Promise<Int> {
+        return load().then { file in
+          Promise { seal in file.measure(seal.resolve) }
+        }
+      }
+      """)
+    #expect(after.contains("Promise<Int> { seal in file.measure(seal.resolve) }"), "\(after)")
+  }
+
   @Test func rewrite_whenScopeHasTwoChains_declaresTwoConstants() throws {
     let after = try rewritten(
       """

@@ -107,15 +107,23 @@ extension Event {
     subject.lastIndex(of: ".").map { subject[..<$0] } ?? ""
   }
 
+  /// Whether a function of the same type is called, on `self`.
+  var isOwn: Bool { receiver.isEmpty || receiver == "self" }
+
   /// Whether a closure is called that the function gets.
   var isOfParameter: Bool { subject.hasPrefix("parameter ") }
 
   /// Whether this only writes to a log.
-  var isLog: Bool {
-    kind == .call
-      && ["print", "debugPrint", "NSLog", "os_log", "Log", "Logger"].contains(
-        subject.prefix(while: CaseName.isWord))
+  var isLog: Bool { kind == .call && Self.writesLog(subject) }
+
+  /// Whether a call only writes to a log.
+  static func writesLog(_ call: String) -> Bool {
+    logs.contains(call.prefix(while: CaseName.isWord))
   }
+
+  private static let logs: Set<Substring> = [
+    "print", "debugPrint", "NSLog", "os_log", "Log", "Logger",
+  ]
 
   func isSimilar(to other: Event) -> Bool {
     kind == other.kind && subject == other.subject && values == other.values

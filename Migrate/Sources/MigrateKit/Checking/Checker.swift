@@ -18,7 +18,7 @@ public final class Checker {
   public init(old: SourceTree, new: SourceTree) {
     self.old = Program(old)
     self.new = Program(new)
-    let types = (Set(self.old.declarations.types.keys), Set(self.new.declarations.types.keys))
+    let types = (self.old.declarations.typeNames, self.new.declarations.typeNames)
     oldTypes = types.0.subtracting(types.1)
     newTypes = types.1.subtracting(types.0)
   }
@@ -61,10 +61,10 @@ public final class Checker {
 
   /// Finds the enumerations of which only the name has changed.
   private func matchRenamedTypes() {
-    for name in oldTypes {
-      guard let cases = old.declarations.types[name]?.cases, !cases.isEmpty else { continue }
-      let matches = newTypes.filter { new.declarations.types[$0]?.cases == cases }
-      guard matches.count == 1, let match = matches.first else { continue }
+    let (before, after) = (old.declarations.types, new.declarations.types)
+    for (name, type) in before where after[name] == nil && !type.cases.isEmpty {
+      let matches = after.filter { before[$0.key] == nil && $0.value.cases == type.cases }
+      guard matches.count == 1, let match = matches.first?.key else { continue }
       newNames[name.lastName] = match.lastName
     }
   }
@@ -102,6 +102,8 @@ public final class Checker {
           let body = program.body(of: function)
         else { continue }
         result[function.qualifiedName] = (function, body)
+        let short = "\(Declarations.contained(function.owner)).\(name)"
+        if result[short] == nil { result[short] = (function, body) }
         if functions.count == 1 { result[name] = (function, body) }
       }
     }
@@ -175,14 +177,35 @@ public final class Checker {
     let followsFallbacks = max(written.fallbacks, members.fallbacks) <= 5
     let oldReading = Reading(
       inlined: oldInlined, impliedTypes: written.impliedTypes(from: members), ownTypes: oldTypes,
-      followsFallbacks: followsFallbacks, newNames: newNames)
+      followsFallbacks: followsFallbacks,
+      newNames: newNames.merging(newProperties(before.owner, after.owner)) { $1 },
+      returnedParameter: old.returnedParameter,
+      otherProperties: Set(new.declarations.properties(of: after.owner).keys))
     let newReading = Reading(
       inlined: newInlined, impliedTypes: members.impliedTypes(from: written), ownTypes: newTypes,
-      followsFallbacks: followsFallbacks)
+      followsFallbacks: followsFallbacks, returnedParameter: new.returnedParameter,
+      otherProperties: Set(old.declarations.properties(of: before.owner).keys))
     guard let first = Version(old, before, oldReading, written),
       let second = Version(new, after, newReading, members)
     else { return nil }
     return FunctionComparison(first, second)
+  }
+
+  /// The names that properties of a type have in its new version: those that are the only ones of
+  /// their types which only one version has.
+  private func newProperties(_ before: String, _ after: String) -> [String: String] {
+    let (first, second) = (
+      old.declarations.properties(of: before), new.declarations.properties(of: after)
+    )
+    func byType(_ own: [String: String], _ other: [String: String]) -> [String: [String]] {
+      Dictionary(grouping: own.keys.filter { other[$0] == nil }) { own[$0] ?? "" }
+    }
+    let candidates = byType(second, first)
+    return byType(first, second).reduce(into: [:]) { names, group in
+      if group.value.count == 1, let others = candidates[group.key], others.count == 1 {
+        names[group.value[0]] = others[0]
+      }
+    }
   }
 
   /// The functions whose calls are followed, with those that only one version calls here.
@@ -245,6 +268,10 @@ public final class Checker {
         } else {
           newPaths = second.paths(of: two, settles: true) ?? newPaths
         }
+      }
+      let takers = (before.baseName, after.baseName)
+      if old.declarations.takesVoidClosure(takers.0), new.declarations.takesVoidClosure(takers.1) {
+        (oldPaths, newPaths) = (oldPaths.withoutValues, newPaths.withoutValues)
       }
       checkResumption(oldPaths, newPaths, name, newBody.place)
       let stored = first.otherwiseStored(second)

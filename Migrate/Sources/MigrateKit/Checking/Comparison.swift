@@ -63,10 +63,12 @@ final class Comparison {
     // Whoever answers the questions of both paths in this way sees the difference, unless these are
     // the same questions in other words.
     let shared = questions(old).intersection(questions(new))
-    func asksMore(_ path: Path) -> Bool {
-      path.decisions.keys.contains { !shared.contains($0) && !$0.hasSuffix(".isCancelled") }
+    let asksMore = [old, new].map { paths in
+      paths.map { path in
+        path.decisions.keys.contains { !shared.contains($0) && !$0.hasSuffix(".isCancelled") }
+      }
     }
-    func isClosed(_ pair: Pair) -> Bool { !asksMore(old[pair.old]) || !asksMore(new[pair.new]) }
+    func isClosed(_ pair: Pair) -> Bool { !asksMore[0][pair.old] || !asksMore[1][pair.new] }
     for index in all.indices
     where chosen[index] == nil && all[index].weight > 0 && isClosed(all[index]) {
       chosen[index] = [[index]]
@@ -157,16 +159,13 @@ final class Comparison {
   private func compatiblePairs() -> [(old: Int, new: Int)]? {
     let shared = Array(
       Set(old.flatMap(\.decisions.keys)).intersection(new.flatMap(\.decisions.keys)))
-    let oldSignatures = old.map { signature($0, shared) }
-    let newSignatures = new.map { signature($0, shared) }
-    let oldCases = old.map(Self.cases)
-    let newCases = new.map(Self.cases)
+    let answers = (old.map { Answers($0, shared) }, new.map { Answers($0, shared) })
     var result: [(old: Int, new: Int)] = []
-    for first in old.indices {
-      for second in new.indices
-      where fit(oldSignatures[first], newSignatures[second])
-        && !contradicts(old[first], new[second]) && !contradicts(new[second], old[first])
-        && oldCases[first].allSatisfy({ newCases[second][$0.key] ?? $0.value == $0.value })
+    for (first, before) in answers.0.enumerated() {
+      for (second, after) in answers.1.enumerated()
+      where fit(before.signature, after.signature)
+        && !before.contradicts(after) && !after.contradicts(before)
+        && before.cases.allSatisfy({ after.cases[$0.key] ?? $0.value == $0.value })
       {
         result.append((first, second))
         if result.count > 4000 { return nil }
@@ -176,7 +175,7 @@ final class Comparison {
   }
 
   /// The cases of enumerations that values are known to be on a path.
-  private static func cases(_ path: Path) -> [Substring: Substring] {
+  fileprivate static func cases(_ path: Path) -> [Substring: Substring] {
     var result: [Substring: Substring] = [:]
     for (question, holds) in path.decisions where holds {
       if let (subject, name) = CaseName.split(question) { result[subject] = name }
@@ -184,26 +183,40 @@ final class Comparison {
     return result
   }
 
-  /// Whether the second path has a case of an error that isn't of its type on the first one, or a call
-  /// fails whose receiver is nil there.
-  private func contradicts(_ first: Path, _ second: Path) -> Bool {
-    second.decisions.contains { question, holds in
-      if holds, let (subject, _) = CaseName.split(question) {
-        // An error that is a case of a type is of this type.
-        return first.decisions.contains { other, isOfType in
-          !isOfType && other.hasPrefix(subject + " is ")
-        }
+  /// What paths with contradicting answers are found by.
+  private struct Answers {
+    let signature: [Int8]
+    /// The cases of enumerations that values are known to be.
+    let cases: [Substring: Substring]
+    /// The calls that fail, and the values that are nil.
+    let failures: [Substring]
+    let missing: [Substring]
+    /// The questions about types whose answer is no.
+    let otherTypes: [String]
+
+    init(_ path: Path, _ shared: [String]) {
+      signature = shared.map { path.decisions[$0].map { $0 ? 1 : 2 } ?? 0 }
+      cases = Comparison.cases(path)
+      failures = path.decisions.filter { $0.value && $0.key.hasPrefix("fails: ") }
+        .map { $0.key.dropFirst(7) }
+      missing = path.decisions.filter { !$0.value && $0.key.hasSuffix(" != nil") }
+        .map { $0.key.dropLast(7) }
+      otherTypes = path.decisions.filter { !$0.value && $0.key.contains(" is ") }.map(\.key)
+    }
+
+    /// Whether the other path has a case of an error that isn't of its type here, or a call fails whose
+    /// receiver is nil here.
+    func contradicts(_ other: Answers) -> Bool {
+      // An error that is a case of a type is of this type.
+      otherTypes.contains { question in
+        other.cases.keys.contains { question.hasPrefix($0 + " is ") }
       }
-      return holds && question.hasPrefix("fails: ")
-        && first.decisions.contains { other, hasValue in
-          !hasValue && other.hasSuffix(" != nil")
-            && question.dropFirst(7).hasPrefix(other.dropLast(7) + ".")
+        || missing.contains { value in
+          other.failures.contains {
+            $0.hasPrefix(value) && $0.dropFirst(value.count).hasPrefix(".")
+          }
         }
     }
-  }
-
-  private func signature(_ path: Path, _ questions: [String]) -> [Int8] {
-    questions.map { path.decisions[$0].map { $0 ? 1 : 2 } ?? 0 }
   }
 
   private func fit(_ first: [Int8], _ second: [Int8]) -> Bool {
@@ -221,9 +234,14 @@ final class Comparison {
     var difference = Difference(
       rule: rule, detail: detail, oldOffset: old?.offset ?? -1,
       newOffset: rule == .effectLost ? -1 : new?.offset ?? -1)
-    difference.isCancelled = [self.old[current.old], self.new[current.new]].contains { path in
-      path.decisions.contains { $0.value && $0.key.hasSuffix(".isCancelled") }
+    // Where both versions ask whether an error is a cancellation, they have to agree.
+    let cancellations = [self.old[current.old], self.new[current.new]].map { path in
+      path.decisions.filter {
+        $0.value
+          && ($0.key.hasSuffix(".isCancelled") || $0.key.hasPrefix("fails: Task.checkCancellation"))
+      }
     }
+    difference.isCancelled = cancellations[0] != cancellations[1]
     if current.differences.contains(where: { $0.difference == difference }) { return }
     current.differences.append(
       (difference, Occurrence(old: old, new: new, event: event, time: time ?? self.time)))

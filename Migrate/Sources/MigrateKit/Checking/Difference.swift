@@ -54,6 +54,7 @@ struct Difference: Hashable, Comparable {
         && Words.shape(self.parts[0]).filter { $0 != "." }
           == Words.shape(self.parts[1]).filter { $0 != "." }
     }
+    if rule == .callReplaced { return parts.allSatisfy(Event.writesLog) }
     if rule == .executorChanged {
       return detail.hasPrefix("ran on the queue ") && detail.contains(" now runs on the actor ")
     }
@@ -145,13 +146,22 @@ struct Divergence {
   var followers = 0
   /// The condition under which it occurs.
   var condition = ""
+  /// Whether the queue isn't there anymore on which something ran that doesn't run on the main thread,
+  /// or an object that became an actor does this with its own members.
+  var isHarmless = false
 
   /// Whether only a log tells, or an observer; nothing cancelled the work that a new check ends.
   var isMinor: Bool {
-    guard difference.rule == .effectAdded, let event = occurrence.event else {
-      return difference.isMinor
-    }
-    return difference.isMinor || event.isLog || event.subject == "Task.checkCancellation"
+    isHarmless || difference.isMinor || difference.rule == .effectAdded && isCancellation
+      || difference.rule == .effectAdded && isLog
+  }
+
+  /// Whether this is about a line in a log.
+  var isLog: Bool { occurrence.event?.isLog ?? false }
+
+  /// Whether this only ends work, or only asks whether it was ended, which promises can't.
+  private var isCancellation: Bool {
+    ["Task.checkCancellation", "promise.cancel"].contains(occurrence.event?.subject)
   }
 
   init(_ difference: Difference, _ occurrence: Occurrence) {

@@ -64,6 +64,8 @@ struct FindingCollector {
         case .errorSwallowed: "`\(detail)` is no longer thrown\(when)."
         case .errorAdded: "The function now throws `\(detail)`\(when)."
         case .errorChanged: "The error `\(detail)`\(when)."
+        case .resultChanged where item.difference.parts.count == 1:
+          "`\(detail)` is no longer used\(when)."
         case .resultChanged: "The result `\(detail)`\(when)."
         case .orderChanged: "`\(detail)` changed their order\(when)."
         case .becameSequential: "`\(detail)` ran at the same time and now run one after the other."

@@ -24,6 +24,12 @@ struct Version {
     program.declarations.declares(property, in: function.owner)
   }
 
+  /// Whether there is one function with a function's name in its type.
+  func declaresOnce(_ function: FunctionDeclaration) -> Bool {
+    program.declarations.byName[function.name, default: []]
+      .filter { $0.owner == function.owner }.count <= 1
+  }
+
   /// What the closures do that the function passes on, without those that run in place.
   var effectsInClosures: Set<String> {
     Set(Trace.all(self).filter { !$0.context.isEmpty }.flatMap { $0.path.events.map(\.key) })
@@ -35,7 +41,12 @@ struct Version {
 
   /// The properties in which each version stores something else: a promise, a continuation, or a task.
   func otherwiseStored(_ other: Version) -> Set<String> {
-    let types = [self, other].map { $0.program.declarations.storedTypes(in: function.owner) }
+    let types = [self, other].map { version in
+      let stored = version.program.declarations.storedTypes(in: function.owner)
+      return Dictionary(
+        stored.map { (version.reading.newNames[$0.key] ?? $0.key, $0.value) },
+        uniquingKeysWith: { $1 })
+    }
     return Set(types.flatMap(\.keys)).filter { name in
       let (one, two) = (types[0][name] ?? "", types[1][name] ?? "")
       // These are set at the same times.
@@ -44,6 +55,12 @@ struct Version {
       }
       return one != two && !(isConverted && one.hasPrefix("[") == two.hasPrefix("["))
     }
+  }
+
+  /// The properties that both versions have, with other types.
+  func otherwiseDeclared(_ other: Version) -> Set<String> {
+    let types = [self, other].map { $0.program.declarations.properties(of: $0.function.owner) }
+    return Set(types[0].filter { name, type in types[1][name].map { $0 != type } ?? false }.keys)
   }
 
   /// Paths without the assignments of properties.
@@ -101,7 +118,16 @@ struct FunctionComparison {
     judgment = Judgment(
       result?.divergences ?? [], old, new, followsPaths: followsPaths,
       isSure: !paths.contains(where: \.hasOwnObjects))
-    if judgment.undecided != nil { judgment.add(Invariants(old, new).divergences) }
+    if judgment.undecided != nil { judgment.add(Invariants(old, new).divergences, old, new) }
+    judgment.add(
+      new.members.lostContinuations.map { place in
+        Divergence(
+          Difference(
+            rule: .neverResumed,
+            detail: "Nothing can resume the continuation: its closure doesn't use it.",
+            oldOffset: -1, newOffset: place.offset),
+          Occurrence(old: nil, new: place, event: nil, time: 0))
+      }, old, new)
     closures = isVague || becameLoop ? [] : result?.closures ?? []
     (self.old, self.new) = (old, new)
   }

@@ -2,6 +2,12 @@ import Foundation
 import SwiftSyntax
 
 extension FunctionDeclaration {
+  /// Whether the function is a method of a type, which code can name without the types around it.
+  func isOwned(by type: String?) -> Bool {
+    guard let type else { return false }
+    return owner == type || owner.hasSuffix("." + Declarations.contained(type))
+  }
+
   var callsItself: Bool {
     // Functions inside, too.
     let names = tokens.filter {
@@ -55,7 +61,7 @@ extension FunctionDeclaration {
 
 extension String {
   /// A type in which closures return values in place of promises, with or without `async`.
-  fileprivate var withoutPromises: String {
+  var withoutPromises: String {
     guard contains("->") else { return self }
     return replacingOccurrences(
       of: "\\b(async|throws|rethrows)\\b|@[A-Za-z]+", with: "", options: .regularExpression

@@ -8,12 +8,16 @@ struct WrittenMembers {
   var typed: [String: Set<String>] = [:]
   /// The names of functions and values that the code uses.
   var names: Set<String> = []
+  /// The names of members of values.
+  var used: Set<String> = []
   /// The names of variables that the code sets.
   var assigned: Set<String> = []
   /// All names, numbers, and words in texts.
   var words: Set<Substring> = []
   /// How often words are in the file of the function, outside the functions that are described.
   var elsewhere: [Substring: Int] = [:]
+  /// Where a continuation is created that nothing can resume, because its closure doesn't use it.
+  var lostContinuations: [Place] = []
   /// How often the code uses `??`.
   var fallbacks = 0
   /// Whether a function calls itself, and whether one has a loop.
@@ -24,6 +28,7 @@ struct WrittenMembers {
     first.implied.formUnion(second.implied)
     first.typed.merge(second.typed) { $0.union($1) }
     first.names.formUnion(second.names)
+    first.used.formUnion(second.used)
     first.assigned.formUnion(second.assigned)
     first.words.formUnion(second.words)
     first.fallbacks += second.fallbacks
@@ -87,6 +92,9 @@ extension Program {
       let collector = MemberCollector(viewMode: .sourceAccurate)
       collector.walk(statements)
       result += collector.members
+      result.lostContinuations += collector.lostContinuations.map {
+        Place(file: next.file, offset: $0.utf8Offset)
+      }
       if next.callsItself { result.callsItself = true }
       if next.hasLoop { result.hasLoop = true }
       result.add(statements.tokens(viewMode: .sourceAccurate))
@@ -108,6 +116,7 @@ extension Program {
 
 private final class MemberCollector: SyntaxVisitor {
   var members = WrittenMembers()
+  var lostContinuations: [AbsolutePosition] = []
 
   override func visit(_ node: BinaryOperatorExprSyntax) -> SyntaxVisitorContinueKind {
     if node.operator.text == "??" { members.fallbacks += 1 }
@@ -128,6 +137,7 @@ private final class MemberCollector: SyntaxVisitor {
     let name = node.declName.baseName.text
     let call = node.parent?.as(FunctionCallExprSyntax.self)
     let member = name == "init" ? call.map(initializer) ?? name : name
+    if node.base != nil { members.used.insert(name) }
     if node.base == nil {
       members.implied.insert(member)
     } else if let type = node.base?.writtenType {
@@ -140,11 +150,33 @@ private final class MemberCollector: SyntaxVisitor {
     if let type = node.calledExpression.writtenType {
       members.typed[initializer(of: node), default: []].insert(type)
     }
+    if let name = node.calledExpression.as(DeclReferenceExprSyntax.self)?.baseName.text,
+      name.hasPrefix("with"), name.hasSuffix("Continuation"),
+      let closure = node.trailingClosure, let parameter = closure.onlyParameter,
+      !closure.statements.tokens(viewMode: .sourceAccurate).contains(where: {
+        $0.text == parameter
+      })
+    {
+      lostContinuations.append(closure.positionAfterSkippingLeadingTrivia)
+    }
     return .visitChildren
   }
 
   private func initializer(of call: FunctionCallExprSyntax) -> String {
     WrittenMembers.initializer(call.arguments.map { $0.label?.text })
+  }
+}
+
+extension ClosureExprSyntax {
+  /// The name of the only parameter that the closure names, or `$0`.
+  fileprivate var onlyParameter: String? {
+    switch signature?.parameterClause {
+    case .simpleInput(let list)?: list.count == 1 ? list.first?.name.text : nil
+    case .parameterClause(let clause)?:
+      clause.parameters.count == 1
+        ? clause.parameters.first.map { ($0.secondName ?? $0.firstName).text } : nil
+    case nil: "$0"
+    }
   }
 }
 

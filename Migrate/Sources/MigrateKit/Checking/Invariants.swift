@@ -16,6 +16,10 @@ struct Invariants {
     compareExecutors()
     compareAnswers()
     comparePairs()
+    comparePauses(new)
+    compareConstants()
+    compareNames(old, new)
+    compareErrors(old, new)
   }
 
   /// Numbers for the effects that both versions have: by their texts, and by their names and text
@@ -87,16 +91,20 @@ struct Invariants {
       guard let after = new.answers[answer], before.contexts.count == 1, after.contexts.count == 1,
         !answer.question.hasSuffix(".isCancelled")
       else { continue }
-      let call = Int(answer.question.dropFirst(7))
+      let call = answer.question.hasPrefix("fails: ") ? Int(answer.question.dropFirst(7)) : nil
       let (one, two) = (call.flatMap { old.samples[$0] }, call.flatMap { new.samples[$0] })
-      let condition = described(one.map { "fails: " + $0.key } ?? answer.question, answer.holds)
+      let isEffect = answer.question.hasPrefix("after: ")
+      let condition =
+        isEffect
+        ? "`\(answer.question.dropFirst(7))` happens"
+        : described(one.map { "fails: " + $0.key } ?? answer.question, answer.holds)
       for name in names
       where old.contexts[name] == before.contexts && new.contexts[name] == after.contexts {
         if before.names[name]?.count == before.count, after.names[name] == nil,
           let event = before.names[name]?.event, event.isStrong
         {
           add(.effectLost, event.key, event, nil, condition)
-        } else if before.names[name] == nil, after.names[name]?.count == after.count,
+        } else if !isEffect, before.names[name] == nil, after.names[name]?.count == after.count,
           let event = after.names[name]?.event, event.isStrong
         {
           add(.effectAdded, event.key, nil, event, condition)
@@ -112,6 +120,69 @@ struct Invariants {
       }
     }
   }
+
+  /// Reports pauses that the new version hasn't, whatever the function is called that pauses.
+  private mutating func comparePauses(_ new: Version) {
+    let words = new.members.words
+    let isPaused =
+      self.new.pauses.contains { $0.seconds == nil }
+      || words.contains { word in
+        ["sleep", "pause", "after", "delay", "timeout", "deadline"]
+          .contains(where: word.lowercased().contains)
+      }
+    let numbers = Set(words.compactMap { Double($0.filter { $0 != "_" }) })
+    for pause in old.pauses where !self.new.pauses.contains(where: { $0.key == pause.key }) {
+      if let seconds = pause.seconds {
+        if [1, 1e3, 1e6, 1e9].contains(where: { numbers.contains(seconds * $0) }) { continue }
+        if self.new.pauses.contains(where: { $0.seconds == nil }) { continue }
+      } else if isPaused {
+        continue
+      }
+      add(.effectLost, pause.key, pause, nil)
+    }
+  }
+
+  /// Reports effects with constants, such as `exit(1)`, of which the new version has others only.
+  private mutating func compareConstants() {
+    for (name, before) in old.constants.sorted(by: { $0.key < $1.key }) {
+      guard let after = new.constants[name], Set(after.keys).isSubset(of: before.keys) else {
+        continue
+      }
+      for (constants, event) in before.sorted(by: { $0.key < $1.key })
+      where after[constants] == nil && event.values == constants && !event.isOwn {
+        add(.effectLost, event.key, event, nil)
+      }
+    }
+  }
+
+  /// Reports the errors of a function that says that it throws, and in which nothing can.
+  private mutating func compareErrors(_ old: Version, _ new: Version) {
+    guard new.function.throwsErrors, new.function.statements?.containsThrow == false,
+      let path = old.unit.paths.first(where: { if case .error = $0.ending { true } else { false } })
+    else { return }
+    add(.errorSwallowed, path.ending.text, nil, nil)
+  }
+
+  /// Reports properties and parameters that the old version uses, and the new one nowhere: something
+  /// no longer depends on them.
+  private mutating func compareNames(_ old: Version, _ new: Version) {
+    let parameters = Set(old.function.parameters.map(\.name))
+      .intersection(new.function.parameters.map(\.name))
+    let properties = old.members.used.filter { name in
+      [old, new].allSatisfy { $0.program.declarations.hasValue(name) }
+    }
+    for name in old.members.names.intersection(parameters).union(properties).sorted() {
+      guard !Self.results.contains(name), !new.members.words.contains(name[...]),
+        !new.members.gains(name[...], over: old.members)
+      else { continue }
+      add(.resultChanged, name, nil, nil)
+    }
+  }
+
+  /// The names with which the libraries describe results.
+  private static let results: Set<String> = [
+    "value", "result", "error", "promise", "resolver", "cancelled",
+  ]
 
   private mutating func comparePairs() {
     let samples = Dictionary(uniqueKeysWithValues: shared.map { ($0.number, ($0.old, $0.new)) })
@@ -184,6 +255,15 @@ private struct Side {
     var contexts: Set<[String]> = []
     /// On how many of these paths effects with a name happen, and one of them.
     var names: [String: (count: Int, event: Event)] = [:]
+
+    mutating func add(_ trace: Trace, _ present: [String: Int]) {
+      count += 1
+      if case .error = trace.path.ending { errors += 1 }
+      contexts.insert(trace.context)
+      for (name, index) in present {
+        names[name, default: (0, trace.path.events[index])].count += 1
+      }
+    }
   }
 
   struct Pair: Hashable, Comparable {
@@ -206,35 +286,53 @@ private struct Side {
   private(set) var samples: [Int: Event] = [:]
   private(set) var executors: [Int: Set<Executor>] = [:]
   private(set) var contexts: [String: Set<[String]>] = [:]
+  private(set) var pauses: [Event] = []
+  /// The effects with a name, by their constant arguments.
+  private(set) var constants: [String: [String: Event]] = [:]
   private(set) var answers: [Answer: Answered] = [:]
   private(set) var pairs: [Pair: (order: Set<Order>, depths: Set<Depth>)] = [:]
 
   init(_ traces: [Trace], _ numbers: [String: Int]) {
+    /// The names of events by their texts, and whether these are types.
+    var names: [String: (String, Bool)] = [:]
+    var known: Set<String> = []
     for trace in traces where trace.path.ending != .crash {
       let path = trace.path
-      let known = path.events.compactMap { event in numbers[event.key].map { ($0, event) } }
-      for (number, event) in known {
+      let shared = path.events.compactMap { event in numbers[event.key].map { ($0, event) } }
+      for (number, event) in shared {
         if samples[number] == nil { samples[number] = event }
         executors[number, default: []].insert(event.executor)
       }
-      let strong = known.filter(\.1.isStrong)
+      let strong = shared.filter(\.1.isStrong)
       if strong.count <= 40 { addPairs(strong, trace) }
-      let present = Dictionary(
-        path.events.filter { $0.baseName.first?.isUppercase != true }.map { ($0.name, $0) },
-        uniquingKeysWith: { first, _ in first })
+      var present: [String: Int] = [:]
+      for (index, event) in path.events.enumerated() {
+        let (name, isType) =
+          names[event.key] ?? (event.name, event.baseName.first?.isUppercase == true)
+        names[event.key] = (name, isType)
+        if event.isStrong, known.insert(event.key).inserted { add(event, isType) }
+        if !isType, present[name] == nil { present[name] = index }
+      }
       for name in present.keys { contexts[name, default: []].insert(trace.context) }
-      for (question, holds) in path.decisions {
+      // What happens together with an effect is compared like what happens after an answer.
+      let effects = strong.map { ("after: \($0.1.key)", true) }
+      for (question, holds) in Array(path.decisions) + effects {
         var name = question
         if question.hasPrefix("fails: "), let number = numbers[String(question.dropFirst(7))] {
           name = "fails: \(number)"
         }
-        var answered = answers[Answer(question: name, holds: holds)] ?? Answered()
-        answered.count += 1
-        if case .error = path.ending { answered.errors += 1 }
-        answered.contexts.insert(trace.context)
-        for (name, event) in present { answered.names[name, default: (0, event)].count += 1 }
-        answers[Answer(question: name, holds: holds)] = answered
+        answers[Answer(question: name, holds: holds), default: Answered()].add(trace, present)
       }
+    }
+  }
+
+  /// Adds an event that happens on no path before.
+  private mutating func add(_ event: Event, _ isType: Bool) {
+    guard event.kind == .call else { return }
+    if event.subject == "sleep" {
+      pauses.append(event)
+    } else if !isType {
+      constants[event.name, default: [:]][event.constants] = event
     }
   }
 
@@ -247,16 +345,25 @@ private struct Side {
         let depth = trace.context.count
         let depths = (earlier.loops.count + depth, later.loops.count + depth)
         let difference = one < two ? depths.0 - depths.1 : depths.1 - depths.0
-        var known = pairs[pair] ?? ([], [])
-        known.order.insert(order)
-        known.depths.insert(Depth(both: min(depths.0, depths.1), difference: difference.signum()))
-        pairs[pair] = known
+        pairs[pair, default: ([], [])].order.insert(order)
+        pairs[pair, default: ([], [])].depths.insert(
+          Depth(both: min(depths.0, depths.1), difference: difference.signum()))
       }
     }
   }
 }
 
 extension Event {
+  /// How long a pause is, if that is a number.
+  fileprivate var seconds: Double? { Double(values) }
+
+  /// The arguments, if these are only numbers, `true`, `false`, and `nil`.
+  fileprivate var constants: String {
+    values.split(whereSeparator: Words.separates).allSatisfy {
+      $0.first?.isNumber == true || ["true", "false", "nil"].contains($0)
+    } ? values : ""
+  }
+
   /// The kind and the name, without a receiver and arguments.
   fileprivate var name: String { "\(kind) \(baseName)" }
 }

@@ -20,7 +20,19 @@ struct Judgment {
     _ divergences: [Divergence], _ old: Version, _ new: Version, followsPaths: Bool, isSure: Bool
   ) {
     var open: [Divergence] = []
-    let named = divergences.filter { $0.isNamed(old, new) }
+    let all = divergences
+    let divergences = all.map { divergence in
+      var divergence = divergence.withIsolation(new)
+      // Another function writes to the log.
+      if divergence.isLog, divergence.isReplaced(in: all.filter(\.isLog)) {
+        divergence.isHarmless = true
+      }
+      return divergence
+    }
+    let stored = old.otherwiseStored(new).union(old.otherwiseDeclared(new))
+    let named = divergences.filter {
+      $0.isNamed(old, new) && !$0.dependsOn(stored, old, new)
+    }
     let isNamed = Set(named.map(\.difference))
     for divergence in divergences {
       let difference = divergence.difference
@@ -39,7 +51,6 @@ struct Judgment {
         open.append(divergence)
       }
     }
-    let stored = old.otherwiseStored(new)
     lazy var inClosures = (old: old.effectsInClosures, new: new.effectsInClosures)
     var roots = open.filter {
       $0.isFirst && $0.isCertain && !$0.isOfChangedFunction(old, new)
@@ -50,7 +61,14 @@ struct Judgment {
     let isReplaced = roots.contains { !$0.isClosed && $0.isReplaced(in: open) }
     let causes = Set(roots.map(\.difference.site))
     let first = (roots.isEmpty ? open : roots).min { $0.occurrence.time < $1.occurrence.time }
-    if followsPaths, !roots.isEmpty, causes.count <= limit, !isReplaced {
+    // Versions that differ on other paths, too, do the same in another way there, and perhaps here.
+    let paths = roots.reduce(into: Set<Int>()) { $0.formUnion($1.pairs) }
+    let places = Set(roots.map(\.difference.oldOffset)).subtracting([-1])
+    let isAlone = open.allSatisfy {
+      places.contains($0.difference.oldOffset) || causes.contains($0.difference.site)
+        || !paths.isDisjoint(with: $0.pairs)
+    }
+    if followsPaths, !roots.isEmpty, causes.count <= limit, !isReplaced, isAlone {
       roots.sort { $0.occurrence.time < $1.occurrence.time }
       roots[0].followers = Set(open.map(\.difference.site)).subtracting(causes).count
       certain += roots
@@ -63,13 +81,31 @@ struct Judgment {
   }
 
   /// Adds differences that are certain, whatever the paths are.
-  mutating func add(_ others: [Divergence]) {
+  mutating func add(_ others: [Divergence], _ old: Version, _ new: Version) {
     let known = Set(certain.map(\.difference.detail))
-    certain += others.filter { !known.contains($0.difference.detail) }
+    certain += others.filter {
+      !known.contains($0.difference.detail) && !$0.isOfCallback(old, new)
+    }
+    .map { $0.withIsolation(new) }
   }
 }
 
 extension Divergence {
+  /// This divergence, with a note of whether other isolation protects the same.
+  fileprivate func withIsolation(_ new: Version) -> Divergence {
+    let parts = difference.detail.components(separatedBy: " and now runs on ")
+    guard difference.rule == .executorChanged, parts.count == 2,
+      !parts[1].hasPrefix("the main thread")
+    else { return self }
+    let queue = parts[0].dropFirst("ran on the queue ".count).prefix(while: CaseName.isWord)
+    var result = self
+    result.isHarmless =
+      parts[0].hasPrefix("ran on the queue ") && !new.declares(String(queue))
+      || parts[1].hasPrefix("the actor \(new.function.owner)|")
+        && (occurrence.event.map { $0.receiver.isEmpty && new.declares($0.baseName) } ?? false)
+    return result
+  }
+
   /// Whether something is there in place of what is gone, or the reverse: it can do the same.
   fileprivate func isReplaced(in all: [Divergence]) -> Bool {
     let other: [Rule: Rule] = [.effectLost: .effectAdded, .effectAdded: .effectLost]
@@ -86,12 +122,20 @@ extension Divergence {
     _ old: Version, _ new: Version, _ inClosures: () -> (old: Set<String>, new: Set<String>)
   ) -> Bool {
     guard let event = occurrence.event else { return false }
+    if isOfCompanion(old, new) { return true }
     if event.key.contains("Promise<") || event.key.contains("Guarantee<") { return true }
     let (own, other) = difference.rule == .effectLost ? (old, new) : (new, old)
     guard [.effectLost, .effectAdded].contains(difference.rule) else { return false }
     if event.kind == .set { return own.declares(event.baseName) != other.declares(event.baseName) }
     let keys = inClosures()
     return (difference.rule == .effectLost ? keys.new : keys.old).contains(event.key)
+  }
+
+  /// Whether this is about a call of a function with which the libraries' companions extend other types.
+  private func isOfCompanion(_ old: Version, _ new: Version) -> Bool {
+    guard let event = occurrence.event, event.kind == .call else { return false }
+    return Declarations.companions.contains(event.baseName)
+      && ![old, new].contains { $0.program.declarations.declares(event.baseName) }
   }
 
   /// Whether this is about a stored promise or continuation, which the versions store in other ways.
@@ -117,10 +161,19 @@ extension Divergence {
     }
   }
 
+  /// Whether this is about the result of a function that gave it to a callback.
+  fileprivate func isOfCallback(_ old: Version, _ new: Version) -> Bool {
+    [.resultChanged, .errorAdded, .errorSwallowed].contains(difference.rule)
+      && new.function.isAsync && !old.function.isAsync
+      && old.function.parameters.count > new.function.parameters.count
+      && old.function.parameters.contains { $0.type.contains("->") }
+  }
+
   /// Whether this is about a function that the versions declare in other ways: then other arguments or
   /// another use of its result can mean the same.
   fileprivate func isOfChangedFunction(_ old: Version, _ new: Version) -> Bool {
     let all = [old, new].map(\.program.declarations)
+    if isOfCallback(old, new) { return true }
     switch difference.rule {
     case .effectLost, .effectAdded:
       // An own function with other parameters, or a parameter of another type.
@@ -138,7 +191,10 @@ extension Divergence {
       return difference.parts.contains { part in
         let name = String(part.prefix { $0 != "(" }.split(separator: ".").last ?? "")
         return all[0].declares(name) != all[1].declares(name)
+          || Declarations.companions.contains(name) && !all[0].declares(name)
       }
+    case .resultChanged where old.function.returnsNothing != new.function.returnsNothing:
+      return true
     case .argumentChanged, .resultChanged:
       // The result of a closure that isn't used.
       let parts = difference.parts
@@ -147,12 +203,16 @@ extension Divergence {
       }
       let names = Set(
         parts.flatMap { part in
-          part.split { !CaseName.isWord($0) && $0 != "(" }.filter { $0.contains("(") }
-            .map { String($0.prefix { $0 != "(" }) }
+          part.split(separator: "(").dropLast().map {
+            String($0.reversed().prefix(while: CaseName.isWord).reversed())
+          }
         })
       return names.contains { name in
         let forms = all.map { declarations in
-          Set((declarations.byName[name] ?? []).map { [$0.plainResult] + $0.labels })
+          Set(
+            (declarations.byName[name] ?? []).map {
+              [$0.plainResult] + $0.labels + $0.parameters.map(\.type.withoutPromises)
+            })
         }
         return forms[0] != forms[1] && !forms.contains(where: \.isEmpty)
       }
@@ -165,6 +225,8 @@ extension Divergence {
     let function = new.function
     func isAbsent(_ event: Event, from version: Version, _ this: Version) -> Bool {
       let name = event.baseName
+      if isOfCompanion(old, new) { return false }
+      if name == "addObserver", version.members.names.contains("notifications") { return false }
       if ["Promise<", "Guarantee<"].contains(where: event.key.contains) { return false }
       if event.isOfParameter || event.kind == .set && event.subject.contains("[") { return false }
       let (other, own) = (version.members, this.members)
@@ -178,7 +240,10 @@ extension Divergence {
       switch event.kind {
       case .set where this.declares(name) != version.declares(name): return false
       case .set: return !other.assigned.contains(name) && !other.gains(name[...], over: own)
-      case .call where Self.helpers.contains(name[...]) || name == function.name: return false
+      case .call where Self.helpers.contains(name[...]): return false
+      // A function that calls itself can have become a loop.
+      case .call where name == function.name && this.declaresOnce(function) && event.isOwn:
+        return false
       case .call:
         return ([name[...]] + event.values.words(inLiterals: true)).contains {
           !other.words.contains($0) && !other.gains($0, over: own)

@@ -8,7 +8,7 @@ extension Comparison {
     for index in alignment.missing {
       let event = first.events[index]
       // A thread that no longer blocks is no lost effect.
-      if event.subject == "wait" { continue }
+      if event.subject == "wait" || event.subject.hasPrefix("DispatchSemaphore") { continue }
       // A program that crashes does nothing more.
       if crashes || second.ending == .crash && first.ending != .crash { continue }
       if second.skips(event) { continue }
@@ -147,7 +147,7 @@ extension Comparison {
     note(
       .executorChanged,
       "ran on \(before.executor) and now runs on \(after.executor)|\(after.summary)",
-      before.place, after.place)
+      before.place, after.place, after)
   }
 
   /// Whether it matters where an event happens.
@@ -156,7 +156,7 @@ extension Comparison {
   /// or a local variable is set makes no difference, unless it keeps the main thread busy.
   static func isBound(_ event: Event) -> Bool {
     if event.subject == "sleep" || event.isLog || event.isAwaited { return false }
-    if !event.isStrong || event.isLocal, event.executor != .main { return false }
+    if !event.isStrong || event.isLocal, event.executor != .main || event.isCheap { return false }
     return event.isStrong || event.baseName.first?.isUppercase != true
   }
 

@@ -49,7 +49,10 @@ struct Words {
   static func shape(_ text: String) -> String { text.filter(separates) }
 
   static func separates(_ character: Character) -> Bool {
-    "()[]{},.:\"\\ ".contains(character)
+    switch character {
+    case "(", ")", "[", "]", "{", "}", ",", ".", ":", "\"", "\\", " ": true
+    default: false
+    }
   }
 
   /// Words with which elements and the outcomes of their work are described.

@@ -76,6 +76,8 @@ extension Machine {
       first.isNumber || "\"-.".contains(first) || inner.hasPrefix("is "),
       !inner.contains(where: { ",:(".contains($0) })
     else {
+      // No call fails with an error of a type that the other version doesn't have.
+      if text.hasPrefix("error of "), isOwnObject(pattern) { return [(state, false)] }
       return try decide(Self.question(text, pattern, state, self), state)
         .map { ($0, $1 == (pattern != "nil")) }
     }
@@ -129,7 +131,7 @@ extension Machine {
         return try forEachChild(state, loop.pattern) { try block(loop.steps, $0) }
       }
       let collection = value ?? .nothing
-      if collection.isEmptyList { return [(state, .normal(.nothing))] }
+      if collection.isEmptyList || collection.text == "[]" { return [(state, .normal(.nothing))] }
       var state = state
       let elements = Elements(collection)
       state.loops.append(elements.source)

@@ -66,7 +66,7 @@ extension Machine {
   ) throws -> Values {
     try all(arguments.map(\.value)[...], state, []).flatMap { state, values, flow -> Values in
       if let flow { return [(state, nil, flow)] }
-      let values = values ?? []
+      let values = (values ?? []).map(state.decided)
       switch function {
       case .closure(let body):
         return try invoke(body, values, state, isEffect: isEffect)
@@ -117,6 +117,14 @@ extension Machine {
       state.isVague = true
     }
     if Self.publisherOperators.contains(base), expression.containsCall { state.isVague = true }
+    // What a thread waits for isn't followed; a class that no longer has one doesn't call its superclass.
+    if name == "DispatchSemaphore" { state.isVague = true }
+    if name == "super.init", values.isEmpty { return [(state, .nothing, nil)] }
+    // Streams replace callbacks: which of their elements arrive where isn't followed.
+    if isStream(name) {
+      state.isVague = true
+      return [(state, .plain(name), nil)]
+    }
     // An object that settles the promise or resumes the continuation in its own way.
     if values.contains(where: \.isResolver), base.first?.isUppercase == true {
       state.isVague = true
@@ -165,9 +173,26 @@ extension Machine {
       }
       state.events[state.events.count - 1].needsNoWait =
         state.isInAwait || declarations.isSynchronous(callee, arguments)
+      state.events[state.events.count - 1].isCheap = declarations.isCheap(callee, arguments)
+    }
+    if case .call(let callee, let arguments) = expression.kind, callee.isOwn,
+      case let all = declarations.candidates(callee, arguments), all.count == 1,
+      let index = reading.returnedParameter(all[0]), values.indices.contains(index)
+    {
+      state.passed[text] = values[index]
+      if !all[0].isAsync, !all[0].type.isThenable { return [(state, values[index], nil)] }
     }
     let ends = ["fatalError", "preconditionFailure"].contains(name)
     return [ends ? (state, nil, .crashed) : (state, .plain(text), nil)]
+  }
+
+  /// Whether a function is one with which code creates a stream or adds to it.
+  private func isStream(_ name: String) -> Bool {
+    let types = ["AsyncStream", "AsyncThrowingStream"]
+    if types.contains(where: name.hasPrefix) || name.hasSuffix(".notifications") { return true }
+    guard ["yield", "finish"].contains(where: { name.hasSuffix(".\($0)") }) else { return false }
+    let type = declarations.typeName(ofProperty: name.rootName, in: owner)
+    return types.contains { type?.contains($0) ?? false }
   }
 
   /// Types whose initializers convert numbers, which is no effect.
@@ -339,6 +364,10 @@ extension Machine {
       return try pipe(value, arguments[0].value, expression.place, state)
     }
     switch value {
+    case .list
+    where value.isEmptyList && arguments.isEmpty
+      && ["enumerated", "sorted", "reversed"].contains(name):
+      return [(state, value, nil)]
     case .group:
       return try groupMethod(name, arguments, state)
     case .elements(let elements):

@@ -149,8 +149,9 @@ extension Machine {
   /// Two arrays, one after the other, as `+` describes them.
   func sum(_ first: Value, _ second: Value, loops: [String]) -> Value {
     if let known = joined(first, second, loops: loops) { return known }
-    if first.isEmptyList { return second }
-    return second.isEmptyList ? first : .plain(shortened("\(first.text) + \(second.text)"))
+    if first.isEmptyList || first.text == "0" { return second }
+    return second.isEmptyList || second.text == "0"
+      ? first : .plain(shortened("\(first.text) + \(second.text)"))
   }
 
   private func reduce(

@@ -93,10 +93,11 @@ extension Machine {
       if pieces.count == 3, case .text("+") = pieces[1] {
         return sum(values[0], values[1], loops: state.loops)
       }
-      // A value is what it is under another type.
+      // A value is what it is under another type, and as an `inout` argument.
       if pieces.count == 2, case .text(let cast) = pieces[1], cast.hasPrefix(" as ") {
         return values[0]
       }
+      if pieces.count == 2, case .text("&") = pieces[0] { return values[0] }
       var rest = values[...]
       let text = pieces.map { piece -> String in
         if case .text(let text) = piece { return text }
@@ -149,7 +150,7 @@ extension Machine {
         return try addedOperator(known, value, [], expression, state)
       }
       let member = member(value ?? .nothing, name)
-      guard isGetter else { return [(state, member, nil)] }
+      guard isGetter else { return [(state, state.fields[member.text] ?? member, nil)] }
       return try apply(member, value, [], expression, state, isEffect: isEffect)
     }
   }
@@ -158,7 +159,7 @@ extension Machine {
   private func property(_ name: String) -> Value {
     declarations.storesResolver(name, in: owner, isAlone: true)
       ? .resolver(PromiseState.stored)
-      : .plain(declarations.queues[name] ?? typeName(name))
+      : .plain(declarations.queues[name] ?? reading.newNames[name] ?? name)
   }
 
   /// The name of a type in the other version; other names as they are.
@@ -174,6 +175,7 @@ extension Machine {
     return switch base {
     case .plain("self") where Declarations.collections.contains(owner): .plain("self.\(name)")
     case .plain("self"), .plain("Self"): property(name)
+    case .plain(let text) where isOwnContainer(text): property(name)
     case .resolver(let id): .resolverMethod(id, name)
     case .tuple(let values):
       if let index = Int(name) ?? tupleLabels[name], index < values.count {

@@ -13,11 +13,16 @@ extension Machine {
         $0.owner == "DispatchQueue" && ($0.isAsync || $0.type.isThenable)
           && $0.parameters.count == 1
       } ?? false
+    guard case .closure(let body)? = arguments.last?.value.kind else { return nil }
+    if name.hasPrefix("withLock"), declarations.byName[name] == nil {
+      return try withLock(base, body, state)
+    }
     // Core Data's contexts have queues.
-    let isOfContext = ["perform", "performAndWait"].contains(name) && arguments.count == 1
-    guard ["async", "sync", "asyncAfter"].contains(name) || isAdded || isOfContext,
-      case .closure(let body)? = arguments.last?.value.kind, !isOfContext || !body.hasParameters
-    else { return nil }
+    let isOfContext =
+      ["perform", "performAndWait"].contains(name) && arguments.count == 1 && !body.hasParameters
+    guard ["async", "sync", "asyncAfter"].contains(name) || isAdded || isOfContext else {
+      return nil
+    }
     return try evaluate(base, state).flatMap { state, value, flow -> Values in
       if let flow { return [(state, nil, flow)] }
       let executor = Self.executor(named: value?.text ?? "")
@@ -48,6 +53,23 @@ extension Machine {
         var outcome = Outcome.fulfilled(value ?? .nothing)
         if case .thrown(let error)? = flow { outcome = .rejected(error) }
         return state.withPromise(outcome, list: list)
+      }
+    }
+  }
+
+  /// `lock.withLock { … }`, and `mutex.withLock { value in … }`.
+  private func withLock(_ base: Expr, _ body: Body, _ state: State) throws -> Values {
+    func call(_ name: String, _ state: State) throws -> Values {
+      if body.hasParameters { return [(state, .nothing, nil)] }
+      let method = Expr(.member(base, name), base.place)
+      return try evaluate(Expr(.call(method, []), base.place), state, isEffect: true)
+    }
+    return try call("lock", state).flatMap { state, _, _ in
+      try evaluate(base, state).flatMap { state, value, flow -> Values in
+        if let flow { return [(state, nil, flow)] }
+        return try invoke(body, [value ?? .nothing], state).flatMap { state, value, flow in
+          try call("unlock", state).map { state, _, _ in (state, value, flow) }
+        }
       }
     }
   }

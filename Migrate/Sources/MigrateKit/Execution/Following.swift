@@ -16,7 +16,8 @@ extension Machine {
   func method(_ text: String) -> (FunctionDeclaration, Body)? {
     guard let dot = text.lastIndex(of: "."),
       let type = declarations.typeName(ofProperty: String(text[..<dot])),
-      let known = inlined(String(text[text.index(after: dot)...]), in: type), type == known.0.owner
+      let known = inlined(String(text[text.index(after: dot)...]), in: type),
+      known.0.isOwned(by: type)
     else { return nil }
     return known
   }
@@ -24,7 +25,7 @@ extension Machine {
   /// Enters a function that exists on this side only: an extracted one, or one that was replaced.
   func enter(
     _ function: FunctionDeclaration, _ body: Body, _ values: [Value], _ expression: Expr,
-    _ state: State, isEffect: Bool, receiver: Value? = nil
+    _ state: State, isEffect: Bool, receiver: Value? = nil, names added: [String: Value] = [:]
   ) throws -> Values {
     var state = state
     let before = state.executor
@@ -47,6 +48,7 @@ extension Machine {
     where parameter.type.hasSuffix(".Type") && value.text.hasSuffix(".self") {
       names[String(parameter.type.dropLast(5))] = .plain(String(value.text.dropLast(5)))
     }
+    names.merge(added) { $1 }
     state.homes[ObjectIdentifier(body)] = state.addScope(names)
     return try invoke(body, values, state, isEffect: isEffect).map { state, value, flow in
       var state = state

@@ -59,7 +59,7 @@ final class Machine {
     _ name: String, of type: String?, _ arguments: [Expr.Argument]
   ) -> (FunctionDeclaration, Body)? {
     guard let known = inlined(name, in: type), !known.0.owner.isEmpty, known.0.owner != owner,
-      type == nil || type == known.0.owner, !known.0.isPrivate || known.0.file === file,
+      type == nil || known.0.isOwned(by: type), !known.0.isPrivate || known.0.file === file,
       declarations.fits(known.0, arguments.map { $0.label ?? "_" })
     else { return nil }
     return known
@@ -70,6 +70,13 @@ final class Machine {
     let name = text.prefix(while: CaseName.isWord)
     return reading.ownTypes.contains(String(name))
       && ["(", "<", nil].contains(text[name.endIndex...].first)
+  }
+
+  /// Whether a text is that of a property whose type only this side has: what it contains is what
+  /// other versions keep in properties of their own.
+  func isOwnContainer(_ text: String) -> Bool {
+    guard let type = declarations.typeName(ofProperty: text, in: owner) else { return false }
+    return reading.ownTypes.contains(Declarations.contained(type))
   }
 
   // MARK: Statements
@@ -232,8 +239,10 @@ final class Machine {
 
   /// The error that a path has caught, if `error` names its case.
   private func caught(_ error: Value, _ state: State) -> Value {
-    guard let name = CaseName.ofError(error.text[...]) else { return error }
-    let value = error.text[name.endIndex...].dropFirst().dropLast()
+    guard let written = CaseName.ofError(error.text[...]) else { return error }
+    let value = error.text[written.endIndex...].dropFirst().dropLast()
+    // The cases of results have one name.
+    let name = ["rejected": "failure", "fulfilled": "success"][written] ?? written
     for (question, holds) in state.decisions
     where holds && question.hasPrefix("error of ") && question.hasSuffix(" ~ .\(name)") {
       let known = String(question.dropLast(name.count + 4))
@@ -308,18 +317,32 @@ final class Machine {
       state.environment[name] =
         symbol == "="
         ? value
-        : (symbol == "+=" ? joined(old, value, loops: state.loops) : nil)
-          ?? .plain(shortened("\(old.text) \(symbol.dropLast()) \(value.text)"))
+        : symbol == "+="
+          ? sum(old, value, loops: state.loops)
+          : .plain(shortened("\(old.text) \(symbol.dropLast()) \(value.text)"))
       return [(state, .normal(.nothing))]
     }
     if symbol == "=", let gathered = try gather(target, value, state) {
       return [(gathered, .normal(.nothing))]
     }
-    return try evaluate(target, state).map { state, subject, flow in
-      if let flow { return (state, flow) }
+    // The member that is set, and not its value.
+    let fields = state.fields
+    var bare = state
+    bare.fields = [:]
+    return try evaluate(target, bare).flatMap { bare, subject, flow -> Results in
+      if let flow { return [(bare, flow)] }
       // Storing a resolver has no effect: using it has.
-      if case .resolver? = subject { return (state, .normal(.nothing)) }
-      var state = state
+      if case .resolver? = subject { return [(bare, .normal(.nothing))] }
+      var state = bare
+      state.fields = fields
+      // What only this version's own objects contain has no effect either.
+      if symbol == "=", let text = subject?.text, text.hasSuffix(".onTermination") {
+        return [(state, .normal(.nothing))]
+      }
+      if symbol == "=", let text = subject?.text, isOwnObject(text) {
+        state.fields[text] = value
+        return [(state, .normal(.nothing))]
+      }
       let subject = (subject?.text ?? "").replacingOccurrences(of: Self.changed, with: "")
       // A stored promise is what a stored task is; the call that starts it is described by itself.
       let isPair =
@@ -339,8 +362,18 @@ final class Machine {
       {
         state.environment[name] = .plain(shortened(Self.changed + text))
       }
-      return (state, .normal(.nothing))
+      return try observed(subject, value, target, state)
     }
+  }
+
+  /// What the observer of a property does that only this version has.
+  private func observed(
+    _ property: String, _ value: Value, _ target: Expr, _ state: State
+  ) throws -> Results {
+    guard let known = inlined("\(property).didSet") else { return [(state, .normal(.nothing))] }
+    return try enter(
+      known.0, known.1, [], target, state, isEffect: true, names: [property: value]
+    ).map { state, _, flow in (state, flow ?? .normal(.nothing)) }
   }
 
   // MARK: Events

@@ -295,6 +295,7 @@ extension Machine {
       case .rejected(let error): "reject(\(error.text))"
       }
     if id == PromiseState.stored {
+      if state.lists[state.list].kind == .task { state.isVague = true }
       record(
         .settle, key: text, subject: "resolver", values: "stored", at: place, isEffect: true,
         in: &state)

@@ -15,6 +15,8 @@ extension Machine {
       return [(state, true)]
     }
     if let known = CaseName.answer(question) { return [(state, known)] }
+    // Each error is one.
+    if question.hasPrefix("error of "), question.hasSuffix(" is NSError") { return [(state, true)] }
     if ["PMKError.cancelled", "CancellationError()"].contains(where: {
       question == "\($0).isCancelled"
     }) {
@@ -38,6 +40,9 @@ extension Machine {
       return [(state, initial == "true")]
     }
     if isLinear { return [(state, true)] }
+    var state = state
+    // Whether work has ended, which `async` code doesn't ask.
+    if question.hasSuffix(".isPending") { state.isVague = true }
     stateCount += 1
     if stateCount > 1500 { throw TooManyPaths() }
     var yes = state
@@ -131,6 +136,10 @@ extension Machine {
     case .resolver(PromiseState.stored): return try decide("resolver != nil", state)
     case .plain("nil"): return [(state, false)]
     case .plain(let text)
+    where ["Array(", "Set(", "Dictionary(", "["].contains(where: text.hasPrefix)
+      && text.last.map { ")]".contains($0) } ?? false:
+      return [(state, true)]
+    case .plain(let text)
     where state.openCall(text).map { state.events[$0].isPromise } ?? false:
       return [(state, true)]
     case .plain(let text) where text.hasSuffix(".first") || text.hasSuffix(".last"):
@@ -212,7 +221,7 @@ extension Machine {
               ($0.0, $0.1 == isEqual, nil)
             }
           }
-          let question = versioned("\(first.text) == \(second.text)", state)
+          let question = self.question("\(first.text) == \(second.text)", state)
           return try decide(question, state).map { ($0.0, $0.1 == (symbol == "=="), nil) }
         }
       }
@@ -239,6 +248,9 @@ extension Machine {
   private func question(_ text: String, _ state: State) -> String {
     // What an error is doesn't change.
     if text.hasSuffix(".isCancelled") { return text }
+    for code in [".code == .cancelled", ".code == URLError.cancelled"] where text.hasSuffix(code) {
+      return text.dropLast(code.count) + ".isCancelled"
+    }
     let cast = "is CancellationError"
     guard text.hasSuffix(cast) else { return versioned(text, state) }
     let error = text.dropLast(cast.count)
@@ -252,8 +264,8 @@ enum CaseName {
   /// `ChatError.offline ~ .offline`; nil if it depends on more than the names.
   static func answer(_ question: String) -> Bool? {
     let parts = question.components(separatedBy: " is ")
-    if parts.count == 2, ofError(parts[0][...]) != nil, parts[0].hasPrefix(parts[1] + ".") {
-      return true
+    if parts.count == 2, ofError(parts[0][...]) != nil, parts[1].allSatisfy(isWord) {
+      return parts[0].hasPrefix(parts[1] + ".")
     }
     guard let (subject, name) = split(question) else { return nil }
     if let known = ofResult(subject) { return known.name == name }
@@ -288,7 +300,10 @@ enum CaseName {
 
   /// The value and the name of the case in a question such as `result ~ .success`; nil for others.
   static func split(_ question: String) -> (subject: Substring, name: Substring)? {
-    guard let mark = question.range(of: " ~ .", options: .backwards) else { return nil }
+    // Most questions have no such mark.
+    guard question.utf8.contains(UInt8(ascii: "~")),
+      let mark = question.range(of: " ~ .", options: .backwards)
+    else { return nil }
     return (
       question[..<mark.lowerBound],
       question[mark.upperBound...].prefix(while: isWord)

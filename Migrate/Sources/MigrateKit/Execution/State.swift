@@ -30,6 +30,11 @@ struct State {
   var assigned: [String: Int] = [:]
   /// The promises and tasks that this path has stored in properties.
   var stored: [String: Value] = [:]
+  /// The values of the members of objects that the path has created, of types that only this version
+  /// has.
+  var fields: [String: Value] = [:]
+  /// The arguments that are the results of calls, by the descriptions of these.
+  var passed: [String: Value] = [:]
   /// The local variables, of which a change of a member makes another value.
   var variables: Set<String> = []
   /// Results of handlers that perhaps return nothing, and the values that are then passed on.
@@ -165,6 +170,22 @@ struct State {
       } ?? false
     default: false
     }
+  }
+
+  /// The answer to a condition, if this path has given it; other values stay.
+  func decided(_ value: Value) -> Value {
+    guard case .plain(let text) = value else { return value }
+    if let known = decisions[text] { return .plain(String(known)) }
+    guard let opposite = text.hasSuffix(" == nil") ? text.dropLast(7) + " != nil" : nil,
+      let known = decisions[String(opposite)]
+    else { return value }
+    return .plain(String(!known))
+  }
+
+  /// Whether a value is that of a task or of a call that gives one.
+  func isTask(_ value: Value) -> Bool {
+    if case .promise = value { return true }
+    return stored[value.text] != nil || openCall(value.text) != nil
   }
 
   /// Describes what was done for each element of what is no collection as what is done with it.

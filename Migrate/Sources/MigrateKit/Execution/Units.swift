@@ -33,8 +33,12 @@ struct Reading {
   var ownTypes: Set<String> = []
   /// Whether both sides of each `??` are followed, and not only what it describes.
   var followsFallbacks = false
-  /// The names that functions and types have in the other version.
+  /// The names that functions, properties, and types have in the other version.
   var newNames: [String: String] = [:]
+  /// The position of the parameter that is always the result of a function; nil for others.
+  var returnedParameter: (FunctionDeclaration) -> Int? = { _ in nil }
+  /// The properties that the type of the function has in the other version.
+  var otherProperties: Set<String> = []
 }
 
 /// The lowered functions of a tree.
@@ -45,6 +49,8 @@ final class Program {
   private var bodies: [ObjectIdentifier: Body] = [:]
   /// The operators of each function.
   private(set) var links: [ObjectIdentifier: [Link]] = [:]
+
+  private var returnedParameters: [ObjectIdentifier: Int?] = [:]
 
   /// How often words are in files.
   private var words: [ObjectIdentifier: [Substring: Int]] = [:]
@@ -90,6 +96,23 @@ final class Program {
     } catch {
       return unit(function, reading, isLinear: true)
     }
+  }
+
+  /// The position of the parameter that is the result of a function whenever it succeeds.
+  func returnedParameter(of function: FunctionDeclaration) -> Int? {
+    let result = function.plainResult
+    guard function.parameters.contains(where: { $0.type == result }) else { return nil }
+    if let known = returnedParameters[ObjectIdentifier(function)] { return known }
+    // A function that calls itself.
+    returnedParameters[ObjectIdentifier(function)] = .some(nil)
+    let endings = unit(function, Reading())?.paths.compactMap { path in
+      if case .value(let text) = path.ending { text } else { nil }
+    }
+    let found = function.parameters.indices.first { index in
+      endings?.isEmpty == false && endings?.allSatisfy { $0 == "parameter \(index)" } == true
+    }
+    returnedParameters[ObjectIdentifier(function)] = .some(found)
+    return found
   }
 
   private func arguments(of function: FunctionDeclaration) -> [Value] {
@@ -147,6 +170,7 @@ extension Machine {
 
   private func path(_ state: State, _ value: Value?, _ flow: Flow?, isVoid: Bool) -> Path {
     var state = state
+    let value = value.map(state.decided)
     // A call whose value would be the result is there for its effect.
     if isVoid, case .plain(let text)? = value,
       let index = state.events.lastIndex(where: { $0.kind == .call && $0.key == text })
@@ -160,10 +184,31 @@ extension Machine {
       default: .value(isVoid || state.isEnd(value) ? "()" : value?.text ?? "()")
       }
     // What happens inside an object that the path has created, of a type that only this version has.
-    let events = state.events.filter { !isOwnObject($0.subject) || $0.isAwaited }
+    let locks = state.events.locks {
+      declarations.properties[$0] != nil && !reading.otherProperties.contains($0)
+    }
+    let events = state.events.indices.filter { !locks.contains($0) }.map { state.events[$0] }
+      .filter { !isOwnObject($0.subject) || $0.isAwaited }
     return Path(
       decisions: state.decisions, events: events, ending: ending, endPlace: state.endPlace,
       lists: state.lists, joins: state.joins, doubts: state.doubts, waits: state.waits,
-      isVague: state.isVague, hasOwnObjects: events.count < state.events.count)
+      isVague: state.isVague, hasOwnObjects: events.count + locks.count < state.events.count)
+  }
+}
+
+extension [Event] {
+  /// The calls that lock and unlock the same object, which the other version protects in another way.
+  fileprivate func locks(_ isOwn: (String) -> Bool) -> Set<Int> {
+    var result: Set<Int> = []
+    var open: [Substring: [Int]] = [:]
+    for (index, event) in enumerated() where event.kind == .call {
+      let receiver = event.receiver
+      if event.baseName == "lock", isOwn(String(receiver.prefix(while: CaseName.isWord))) {
+        open[receiver, default: []].append(index)
+      } else if event.baseName == "unlock", let start = open[receiver]?.popLast() {
+        result.formUnion([start, index])
+      }
+    }
+    return result
   }
 }

@@ -4,6 +4,18 @@ extension Machine {
     switch inner.kind {
     case .member(let base?, "value"):
       target = base
+    case .member(let base?, "result"):
+      return try evaluate(base, state).flatMap { first, value, flow -> Values in
+        guard let value, flow == nil, first.isTask(value) else {
+          return flow.map { [(first, nil, $0)] }
+            ?? [(first, value.map { member($0, "result") }, nil)]
+        }
+        return try settleAll([value], first, [], ignoresErrors: true).map { state, values, flow in
+          var state = state
+          state.executor = resumed(state)
+          return (state, values?.first, flow)
+        }
+      }
     case .member(let base?, let name)
     where base.containsCall || base.isValueOfTask || isGetter(base, state) || isChild(base, state):
       // `await load().name`: the call is what is awaited.
@@ -36,7 +48,7 @@ extension Machine {
       if case .plain(let text)? = value, case .call = target.kind {
         if let index = state.openCall(text) {
           state.events[index].needsNoWait = false
-        } else if !state.events.contains(where: { $0.key == text }) {
+        } else if !inner.isValueOfTask, !state.events.contains(where: { $0.key == text }) {
           // A call that was followed has waited for all that it waits for.
           state.executor = resumed(state)
           return [(state, value, nil)]
@@ -44,6 +56,11 @@ extension Machine {
       }
       // `await (first, second)`
       if case .tuple(let values)? = value {
+        // What was computed from results has been awaited.
+        let values = values.map { value in
+          let isKnown = state.isPending(value) || state.events.contains { $0.key == value.text }
+          return isKnown ? value : .promise(state.addPromise(.fulfilled(value)))
+        }
         return try settleAll(values[...], state, [], canFail: state.isInTry).map {
           state, values, flow in
           (state, values.map { .tuple($0) }, flow)
@@ -85,7 +102,7 @@ extension Machine {
     case .name where isGetter(expression, state) || isChild(expression, state),
       .member where isGetter(expression, state):
       result = Expr(.await(expression), expression.place, .other)
-    case .member(let base?, "value") where base.containsCall:
+    case .member(let base?, "value") where base.containsCall || isTask(base, state):
       result = Expr(.await(expression), expression.place, .other)
     case .member(let base?, let name):
       result = Expr(
@@ -134,10 +151,17 @@ extension Machine {
 
   /// Whether a name is that of an `async let`.
   private func isChild(_ expression: Expr, _ state: State) -> Bool {
+    isTask(expression, state, [.child])
+  }
+
+  /// Whether a name is that of work of some kinds that the path has started.
+  private func isTask(
+    _ expression: Expr, _ state: State, _ kinds: [ListKind] = [.task, .child]
+  ) -> Bool {
     guard case .name(let name) = expression.kind, case .promise(let id)? = state.environment[name],
       let list = state.promises[id].list
     else { return false }
-    return state.lists[list].kind == .child
+    return kinds.contains(state.lists[list].kind)
   }
 
   private func covered(
@@ -226,8 +250,9 @@ extension Machine {
       }
       state.markAwaited(text)
       state.waits[text] = state.waits[text] ?? false
-      guard canFail else { return [(state, .fulfilled(value))] }
-      return try failing(text, value, state).map(outcome)
+      let result = state.passed[text] ?? value
+      guard canFail else { return [(state, .fulfilled(result))] }
+      return try failing(text, result, state).map(outcome)
     case .elements(var elements) where state.isPending(elements.element):
       let depth = state.loops.count
       return try settle(elements.element, state, canFail: canFail).map { state, outcome in
@@ -296,7 +321,19 @@ extension Machine {
       switch flow {
       case .thrown(let error)?: id = state.addPromise(.rejected(error), list: list)
       case let flow?: return (state, nil, flow)
-      case nil: id = state.addPromise(source: value, list: list)
+      case nil:
+        // A call that was followed has its result.
+        let isKnown = value.map { value in
+          if case .plain(let text) = value, isAsyncCall(inner) {
+            !state.events.contains { $0.key == text }
+          } else {
+            false
+          }
+        }
+        id =
+          isKnown ?? false
+          ? state.addPromise(value.map(Outcome.fulfilled), list: list)
+          : state.addPromise(source: value, list: list)
       }
       return (state, .promise(id), nil)
     }

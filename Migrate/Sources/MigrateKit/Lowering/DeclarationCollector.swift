@@ -92,6 +92,20 @@ final class DeclarationCollector: SyntaxVisitor {
       node.parent?.is(CodeBlockItemSyntax.self) == true
       && node.parent?.parent?.parent?.is(SourceFileSyntax.self) != true
     for binding in node.bindings {
+      // `let (promise, resolver) = Promise<Value>.pending()`
+      if !isLocal, let tuple = binding.pattern.as(TuplePatternSyntax.self)?.elements,
+        let initial = binding.initializer?.value.trimmedDescription, initial.contains("pending()")
+      {
+        let value = initial.drop { $0 != "<" }.prefix { $0 != "." }
+        for (part, type) in zip(tuple, ["Promise", "Resolver"]) {
+          properties.append(
+            (
+              part.pattern.trimmedDescription, owners.joined(separator: "."),
+              guessType(type + value),
+              type + value
+            ))
+        }
+      }
       guard let name = binding.pattern.as(IdentifierPatternSyntax.self)?.identifier.text else {
         continue
       }
@@ -103,7 +117,7 @@ final class DeclarationCollector: SyntaxVisitor {
         closures.append((name, guessType(result)))
       }
       if !isLocal {
-        let typeName = written.isEmpty ? String(initial.prefix { $0 != "(" }) : written
+        let typeName = written.isEmpty ? typeName(ofValue: initial) : written
         properties.append((name, owners.joined(separator: "."), type, typeName))
         if node.bindingSpecifier.text == "let",
           initial == "DispatchQueue.main" || initial.hasPrefix("DispatchQueue.global(")
@@ -120,6 +134,15 @@ final class DeclarationCollector: SyntaxVisitor {
       if !isLocal { addClosure(of: binding, name: name, written: written, in: node) }
     }
     return .visitChildren
+  }
+
+  /// The type of a new value: `Mutex<State>` for `Mutex(State())`.
+  private func typeName(ofValue initial: String) -> String {
+    let parts = initial.split(separator: "(", maxSplits: 2).map(String.init)
+    let name = parts.first ?? ""
+    let inner = parts.dropFirst().first?.split(separator: " ").last.map(String.init) ?? ""
+    let isProtected = name.hasSuffix("Mutex") || name.hasSuffix("Lock")
+    return isProtected && inner.first?.isUppercase == true ? "\(name)<\(inner)>" : name
   }
 
   private func tupleParts(_ type: TypeSyntax) -> [(String, String)] {

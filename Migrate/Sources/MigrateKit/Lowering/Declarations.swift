@@ -98,11 +98,16 @@ final class Declarations {
     }
   }
 
-  /// Functions with which the libraries' companions extend system types.
-  private static let extended: Set<String> = [
-    "observe", "after", "launch", "dataTask", "uploadTask", "downloadTask", "validate", "when",
-    "race", "firstly", "all", "any", "retry", "wrap", "value", "promise", "Promise", "Guarantee",
+  /// Functions of the libraries' companions that do what the system's `async` functions do.
+  static let companions: Set<String> = [
+    "observe", "launch", "dataTask", "uploadTask", "downloadTask",
   ]
+
+  /// Functions with which the libraries and their companions extend system types.
+  private static let extended = companions.union([
+    "after", "validate", "when", "race", "firstly", "all", "any", "retry", "wrap", "value",
+    "promise", "Promise", "Guarantee",
+  ])
 
   /// The types of what code waits for, and with which it settles that.
   private static let waits = ["Promise<", "Guarantee<", "Resolver<", "Continuation<", "Task<"]
@@ -122,8 +127,16 @@ final class Declarations {
   /// Whether the tree declares a function, a property, or a type with a name.
   func declares(_ name: String) -> Bool { names.contains(name) || typeNames.contains(name) }
 
+  /// Whether the tree declares a property with a name, other than promises and queues.
+  func hasValue(_ name: String) -> Bool {
+    properties[name]?.allSatisfy { property in
+      !property.type.isThenable
+        && !(Self.waits + ["DispatchQueue"]).contains(where: property.typeName.contains)
+    } ?? false
+  }
+
   /// The names of types without those of the types around them.
-  private lazy var typeNames = Set(
+  private(set) lazy var typeNames = Set(
     types.keys.map { $0.split(separator: ".").last.map(String.init) ?? $0 })
 
   /// The library of a file: the one that it imports, or the only one in the tree.
@@ -149,7 +162,7 @@ final class Declarations {
   }
 
   /// The functions of the tree that a call can be.
-  private func candidates(
+  func candidates(
     _ callee: Expr, _ arguments: [Expr.Argument]
   ) -> [FunctionDeclaration] {
     switch callee.kind {
@@ -157,6 +170,19 @@ final class Declarations {
       byName[name]?.filter { fits($0, arguments.map { $0.label ?? "_" }) } ?? []
     default: []
     }
+  }
+
+  /// Whether the declarations say that a call makes a small value from small ones.
+  func isCheap(_ callee: Expr, _ arguments: [Expr.Argument]) -> Bool {
+    let all = candidates(callee, arguments)
+    return !all.isEmpty
+      && all.allSatisfy { function in
+        ["URL", "URLRequest", "String", "Int", "Bool", "Date", "UUID"].contains(function.returns)
+          && !function.throwsErrors && !function.isAsync
+          && !function.parameters.contains {
+            $0.type == "Data" || $0.type.hasSuffix("Image") || $0.type.contains("[")
+          }
+      }
   }
 
   /// Whether the declarations say that a call returns when its work is done.
@@ -285,6 +311,15 @@ final class Declarations {
     "reverseGeocodeLocation", "geocodeAddressString", "setEventHandler",
   ]
 
+  /// Whether all closures that the functions with a name take return nothing.
+  func takesVoidClosure(_ name: String) -> Bool {
+    let types = byName[name]?.flatMap(\.parameters).map(\.type).filter { $0.contains("->") } ?? []
+    return !types.isEmpty
+      && types.allSatisfy { type in
+        ["Void", "()", "Void)?", "())?"].contains { type.hasSuffix($0) }
+      }
+  }
+
   /// The positions of the optional errors among the parameters of the closure that the functions with
   /// a name take.
   func errors(ofCallbackOf name: String) -> Set<Int> {
@@ -336,6 +371,25 @@ final class Declarations {
     return names.count == 1 ? names.first.map { $0.trimmingCharacters(in: ["?", "!"]) } : nil
   }
 
+  /// The properties of a type, with their types as if promises were tasks.
+  func properties(of owner: String) -> [String: String] { propertiesByOwner[owner] ?? [:] }
+
+  private lazy var propertiesByOwner: [String: [String: String]] = properties.reduce(into: [:]) {
+    result, property in
+    for (owner, _, typeName) in property.value {
+      result[owner, default: [:]][property.key] = typeName.asTask
+    }
+  }
+
+  /// The short name of a type, or of the one that it protects with a lock.
+  static func contained(_ type: String) -> String {
+    var name = type[...]
+    if let open = name.firstIndex(of: "<"), name.hasSuffix(">") {
+      name = name[name.index(after: open)...].dropLast()
+    }
+    return name.split(separator: ".").last.map(String.init) ?? type
+  }
+
   /// The properties of a type that store promises, continuations, or tasks, with what they store.
   func storedTypes(in owner: String) -> [String: String] {
     stored[owner] ?? [:]
@@ -365,17 +419,37 @@ final class Declarations {
 
   /// Returns whether a type is isolated to the main actor, by attribute or inheritance.
   func isMainActor(type name: String, depth: Int = 0) -> Bool {
-    let short = name.split(separator: ".").last.map(String.init) ?? name
-    if Self.mainActorRoots.contains(short) || Self.isOfUIKit(short) { return true }
-    guard depth < 8, let type = types[name] ?? types[short] else { return false }
-    // An extension of a view that another package declares.
-    if type.isExtended, short.hasSuffix("View") || short.hasSuffix("ViewController") { return true }
+    let plain = Self.plain(name)
+    if Self.mainActorRoots.contains(plain) || Self.isOfUIKit(plain) { return true }
+    guard depth < 8, let type = types[name] ?? types[plain] else {
+      // A view controller of another module.
+      return depth > 0 && plain.hasSuffix("ViewController")
+    }
+    // An extension of a view of another module.
+    if type.isExtended, plain.hasSuffix("View") || plain.hasSuffix("ViewController") { return true }
     if type.isMainActor { return true }
     if type.isActor { return false }
     return type.inherited.contains { $0 != name && isMainActor(type: $0, depth: depth + 1) }
   }
 
   func isActor(type name: String) -> Bool { types[name]?.isActor ?? false }
+}
+
+extension String {
+  /// A type with tasks in place of promises, and continuations in place of resolvers.
+  fileprivate var asTask: String {
+    withoutPromises.replacingOccurrences(of: "\\bany +", with: "", options: .regularExpression)
+      .filter { !$0.isWhitespace }.replacingOccurrences(
+        of: ",(any)?(Error|Never)>", with: ">", options: .regularExpression
+      ).replacingOccurrences(
+        of: "(Promise|Guarantee)<", with: "Task<", options: .regularExpression
+      ).replacingOccurrences(
+        of: "Async(Throwing)?Stream<([^<>]*)>\\.Continuation", with: "CheckedContinuation<$2>",
+        options: .regularExpression
+      ).replacingOccurrences(
+        of: "(Resolver|UnsafeContinuation)<", with: "CheckedContinuation<",
+        options: .regularExpression)
+  }
 }
 
 /// The names of attributes.

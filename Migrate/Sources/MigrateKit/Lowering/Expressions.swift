@@ -235,7 +235,7 @@ extension ClosureExprSyntax {
 
 extension SyntaxProtocol {
   /// Whether this contains `try` or `throw`, outside nested closures.
-  fileprivate var containsThrow: Bool {
+  var containsThrow: Bool {
     children(viewMode: .sourceAccurate).contains { child in
       if child.is(ClosureExprSyntax.self) || child.is(FunctionDeclSyntax.self) { return false }
       if let attempt = child.as(TryExprSyntax.self), attempt.questionOrExclamationMark == nil {

@@ -186,8 +186,6 @@ final class Lowering {
             let identifier = binding.pattern.as(IdentifierPatternSyntax.self)
           {
             name = identifier.identifier.text
-          } else if let caught = pattern.nameOfAnyError {
-            name = caught
           } else {
             let all = clause.catchItems.compactMap { $0.pattern.map(canonicalPattern) }
             written = all.joined(separator: ", ")
@@ -334,17 +332,6 @@ final class Lowering {
         return .fixed(availability.trimmedDescription)
       }
     }
-  }
-}
-
-extension PatternSyntax {
-  /// The name that a pattern such as `let error as NSError`, which matches each error, gives it.
-  fileprivate var nameOfAnyError: String? {
-    let words = trimmedDescription.split(whereSeparator: \.isWhitespace)
-    guard words.count >= 4, words[0] == "let", words[2] == "as",
-      ["NSError", "Error", "any Error", "Swift.Error"].contains(words[3...].joined(separator: " "))
-    else { return nil }
-    return String(words[1])
   }
 }
 

@@ -71,6 +71,8 @@ struct Event {
   var isOptional = false
   /// Whether this changes a local variable.
   var isLocal = false
+  /// Whether the declaration says that a small value is made from small ones.
+  var isCheap = false
 }
 
 /// A closure that another function calls.
