@@ -9,7 +9,8 @@ nonisolated(nonsending) func limited<Value>(
   let call = LimitedCall<Moved<Value>?>()
   try await withTaskCancellationHandler {
     let timer = call.start(span, time) {
-      Task {
+      // At the present priority of the calling task, which an urgent one perhaps has raised.
+      Task(priority: Task.currentPriority) {
         switch await operation.run() {
         case .success(let value):
           call.value = value

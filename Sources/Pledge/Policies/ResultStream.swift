@@ -59,7 +59,7 @@ final class ResultStream<Input: Sendable, Output: Sendable>: Sendable {
   // MARK: Workers
 
   private func start(_ worker: Int) {
-    let task = Task { await work(worker) }
+    let task = Task(priority: Task.currentPriority) { await work(worker) }
     let isCancelled = queue.withLock { $0.note(task, of: worker) }
     if isCancelled { RemainingWork.cancel(task) }
   }

@@ -17,10 +17,10 @@ public final class TestClock: Clock, Sendable {
   /// A moment, given as the time since the clock was created.
   public struct Instant: InstantProtocol {
     /// The time since the clock was created.
-    public let offset: Duration
+    public let offset: Swift.Duration
 
     /// Creates the moment at `offset` from the clock's start.
-    public init(offset: Duration) { self.offset = offset }
+    public init(offset: Swift.Duration) { self.offset = offset }
 
     /// Returns the moment `duration` later.
     public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }

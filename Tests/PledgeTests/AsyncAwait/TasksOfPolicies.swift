@@ -51,4 +51,19 @@ import Testing
     await clock.advance(by: .seconds(1))
     #expect(try await id.value == 1)
   }
+
+  @Test func operationWithATimeLimit_startsAtTheRaisedPriorityOfItsCaller() async throws {
+    let caller = Task(priority: .background) {
+      // Until the task that awaits this one has raised it.
+      try await waitUntil { Task.currentPriority >= .high }
+      let limited = try await withTimeout(.seconds(3600)) { Task.currentPriority }
+      var all = [limited]
+      for try await (_, result) in results(of: [1], limit: 1, { _ in Task.currentPriority }) {
+        all.append(try result.get())
+      }
+      return all
+    }
+    let priorities = try await Task(priority: .high) { try await caller.value }.value
+    #expect(priorities == [.high, .high])
+  }
 }
