@@ -238,6 +238,26 @@ import Testing
     #expect(error?.description.contains("/nowhere/at/all") == true)
   }
 
+  /// Each failure that the function handled before is one it throws now.
+  @Test func check_whenFunctionStartsToThrow_reportsItOnce() {
+    let found = serious(
+      """
+      import PromiseKit
+      final class Setup {
+        func start() {
+          do { show(try api.send(try api.key())) } catch { return }
+        }
+      }
+      """,
+      """
+      final class Setup {
+        func start() throws { show(try api.send(try api.key())) }
+      }
+      """)
+    #expect(found.map(\.rule) == [.errorAdded], "\(found.summary)")
+    #expect(found.first?.message.contains("`, `") == true, "\(found.summary)")
+  }
+
   @Test func check_whenDifferencesShareTheirPlace_reportsOne() {
     let names = ["echo", "alpha", "delta", "bravo", "foxtrot", "charlie"]
     let cases = names.map { "if \($0) { text = make\($0)() }" }.joined(separator: " else ")

@@ -31,7 +31,7 @@ struct FindingCollector {
       switch difference.rule {
       case .executorChanged, .priorityChanged:
         key = difference.rule.rawValue + difference.detail.prefix { $0 != "|" }
-      case .startsLater, .callerWaits, .waitLost: key = difference.rule.rawValue
+      case .startsLater, .callerWaits, .waitLost, .errorAdded: key = difference.rule.rawValue
       default: key = difference.site
       }
       if difference.isCancelled { key = "cancellation" }
@@ -62,6 +62,7 @@ struct FindingCollector {
         case .conditionChanged: "The condition `\(detail)`\(when)."
         case .executorChanged, .priorityChanged: "\(list)\(more) \(detail.prefix { $0 != "|" })."
         case .errorSwallowed: "`\(detail)` is no longer thrown\(when)."
+        case .errorAdded where items.count > 1: "The function now throws \(list)\(more)."
         case .errorAdded: "The function now throws `\(detail)`\(when)."
         case .errorChanged: "The error `\(detail)`\(when)."
         case .resultChanged where item.difference.parts.count == 1:
