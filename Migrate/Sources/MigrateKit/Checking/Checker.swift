@@ -315,11 +315,6 @@ public final class Checker {
   }
 }
 
-extension String {
-  /// The name of a type without those of the types around it.
-  fileprivate var lastName: String { split(separator: ".").last.map(String.init) ?? self }
-}
-
 extension SyntaxProtocol {
   /// Whether this differs from other code in comments and spaces at most.
   fileprivate func hasSameCode(as other: some SyntaxProtocol) -> Bool {

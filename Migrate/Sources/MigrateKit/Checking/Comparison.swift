@@ -60,8 +60,8 @@ final class Comparison {
       let likely = withoutCancellations(group, all)
       if let best = closest(likely, all) { chosen[best, default: []].append(likely) }
     }
-    // Whoever answers the questions of both paths in this way sees the difference, unless these are
-    // the same questions in other words.
+    // Answers to the questions of both paths lead to the difference, unless these are the same
+    // questions in other words.
     let shared = questions(old).intersection(questions(new))
     let asksMore = [old, new].map { paths in
       paths.map { path in

@@ -152,8 +152,8 @@ struct Divergence {
 
   /// Whether only a log tells, or an observer; nothing cancelled the work that a new check ends.
   var isMinor: Bool {
-    isHarmless || difference.isMinor || difference.rule == .effectAdded && isCancellation
-      || difference.rule == .effectAdded && isLog
+    isHarmless || difference.isMinor
+      || difference.rule == .effectAdded && (isCancellation || isLog)
   }
 
   /// Whether this is about a line in a log.

@@ -169,7 +169,7 @@ struct Invariants {
     let parameters = Set(old.function.parameters.map(\.name))
       .intersection(new.function.parameters.map(\.name))
     let properties = old.members.used.filter { name in
-      [old, new].allSatisfy { $0.program.declarations.hasValue(name) }
+      [old, new].allSatisfy { $0.program.declarations.declaresValue(name) }
     }
     for name in old.members.names.intersection(parameters).union(properties).sorted() {
       guard !Self.results.contains(name), !new.members.words.contains(name[...]),

@@ -9,7 +9,7 @@ struct Judgment {
   private(set) var undecided: Divergence?
   private(set) var undecidedCount = 0
 
-  /// The number of independent differences from which on two versions aren't the same code.
+  /// The maximum number of independent differences between versions of the same code.
   private static let limit = 3
 
   /// How many places differ.
@@ -20,11 +20,11 @@ struct Judgment {
     _ divergences: [Divergence], _ old: Version, _ new: Version, followsPaths: Bool, isSure: Bool
   ) {
     var open: [Divergence] = []
-    let all = divergences
-    let divergences = all.map { divergence in
+    let logs = divergences.filter(\.isLog)
+    let divergences = divergences.map { divergence in
       var divergence = divergence.withIsolation(new)
       // Another function writes to the log.
-      if divergence.isLog, divergence.isReplaced(in: all.filter(\.isLog)) {
+      if divergence.isLog, divergence.isReplaced(in: logs) {
         divergence.isHarmless = true
       }
       return divergence

@@ -117,8 +117,9 @@ extension Machine {
       state.isVague = true
     }
     if Self.publisherOperators.contains(base), expression.containsCall { state.isVague = true }
-    // What a thread waits for isn't followed; a class that no longer has one doesn't call its superclass.
+    // What a thread waits for isn't followed.
     if name == "DispatchSemaphore" { state.isVague = true }
+    // A class without a superclass has nothing to call.
     if name == "super.init", values.isEmpty { return [(state, .nothing, nil)] }
     // Streams replace callbacks: which of their elements arrive where isn't followed.
     if isStream(name) {
@@ -129,8 +130,6 @@ extension Machine {
     if values.contains(where: \.isResolver), base.first?.isUppercase == true {
       state.isVague = true
     }
-    // A class that needs it has it.
-    if name == "super.init", values.isEmpty { return [(state, .nothing, nil)] }
     if name == "Optional.some", values.count == 1 { return [(state, values[0], nil)] }
     // The operator's own error, which a conversion writes.
     if name == "PMKError.compactMap" { return [(state, .plain(name), nil)] }

@@ -335,13 +335,14 @@ final class Machine {
       if case .resolver? = subject { return [(bare, .normal(.nothing))] }
       var state = bare
       state.fields = fields
-      // What only this version's own objects contain has no effect either.
-      if symbol == "=", let text = subject?.text, text.hasSuffix(".onTermination") {
-        return [(state, .normal(.nothing))]
-      }
-      if symbol == "=", let text = subject?.text, isOwnObject(text) {
-        state.fields[text] = value
-        return [(state, .normal(.nothing))]
+      if symbol == "=", let text = subject?.text {
+        // Streams aren't followed.
+        if text.hasSuffix(".onTermination") { return [(state, .normal(.nothing))] }
+        // What only this version's own objects contain has no effect either.
+        if isOwnObject(text) {
+          state.fields[text] = value
+          return [(state, .normal(.nothing))]
+        }
       }
       let subject = (subject?.text ?? "").replacingOccurrences(of: Self.changed, with: "")
       // A stored promise is what a stored task is; the call that starts it is described by itself.

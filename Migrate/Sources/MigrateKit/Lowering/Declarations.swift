@@ -128,7 +128,7 @@ final class Declarations {
   func declares(_ name: String) -> Bool { names.contains(name) || typeNames.contains(name) }
 
   /// Whether the tree declares a property with a name, other than promises and queues.
-  func hasValue(_ name: String) -> Bool {
+  func declaresValue(_ name: String) -> Bool {
     properties[name]?.allSatisfy { property in
       !property.type.isThenable
         && !(Self.waits + ["DispatchQueue"]).contains(where: property.typeName.contains)
@@ -136,8 +136,7 @@ final class Declarations {
   }
 
   /// The names of types without those of the types around them.
-  private(set) lazy var typeNames = Set(
-    types.keys.map { $0.split(separator: ".").last.map(String.init) ?? $0 })
+  private(set) lazy var typeNames = Set(types.keys.map(\.lastName))
 
   /// The library of a file: the one that it imports, or the only one in the tree.
   func library(of file: SourceFile) -> Library? { Library.used(by: file.imports) ?? library }
@@ -387,7 +386,7 @@ final class Declarations {
     if let open = name.firstIndex(of: "<"), name.hasSuffix(">") {
       name = name[name.index(after: open)...].dropLast()
     }
-    return name.split(separator: ".").last.map(String.init) ?? type
+    return String(name).lastName
   }
 
   /// The properties of a type that store promises, continuations, or tasks, with what they store.
@@ -436,6 +435,9 @@ final class Declarations {
 }
 
 extension String {
+  /// The name of a type without those of the types around it.
+  var lastName: String { split(separator: ".").last.map(String.init) ?? self }
+
   /// A type with tasks in place of promises, and continuations in place of resolvers.
   fileprivate var asTask: String {
     withoutPromises.replacingOccurrences(of: "\\bany +", with: "", options: .regularExpression)
