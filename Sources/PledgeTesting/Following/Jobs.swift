@@ -13,7 +13,7 @@ import Pledge
 ///
 /// The runtime reads these variables without a lock. A thread that reads the default executor while
 /// it is replaced can see the old object with the functions of the new one, or the reverse: both
-/// objects live for ever, and their functions don't use them.
+/// objects are never deallocated, and their functions don't use them.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 enum Jobs {
   fileprivate static let global = GlobalJobs()
