@@ -42,12 +42,24 @@ public final class KeyedLimiter<Key: Hashable & Sendable>: Sendable {
     let limiter = findOrMakeLimiter(for: key)
     // A few at a time, so that the lock is held briefly; they are released without it.
     var looks = 16
-    while looks > 0,
-      let removed = table.withLock({ $0.removeIdle(beyond: capacity, lookingAt: 4) })
-    {
+    while looks > 0 {
+      let old = oldestEntries(4)
+      if old.isEmpty { break }
+      let removed = table.withLock { $0.removeIdle(of: old, beyond: capacity) }
       looks += 4 * removed.count - 4
     }
     return limiter
+  }
+
+  /// Returns the least recently used entries if there are too many, and tells their limiters the time.
+  private func oldestEntries(_ number: Int) -> [KeyedLimiterEntry<Key>] {
+    let (entries, limiters) = table.withLock { table in
+      let entries = table.oldest(number, beyond: capacity)
+      return (entries, entries.map(\.limiter))
+    }
+    // Without the lock, because clocks can be user code.
+    for limiter in limiters { limiter.noteTime() }
+    return entries
   }
 
   private func findOrMakeLimiter(for key: Key) -> Limiter {
@@ -90,29 +102,28 @@ final class KeyedLimiterEntry<Key: Hashable & Sendable>: TableEntry, @unchecked 
 
   /// Whether nothing else refers to the limiter, or can notice that another one replaces it.
   ///
-  /// Running operations and counted ones of a rate retain their limiter. Only the table hands
-  /// limiters out, so that none can come into use while its lock is held.
+  /// Running operations retain their limiter. Only the table hands limiters out, so that none can come
+  /// into use while its lock is held.
   var isIdle: Bool { isKnownUniquelyReferenced(&limiter) && limiter.isIdle }
 }
 
 extension KeyTable {
-  /// Looks at `number` entries, and removes and returns those that are idle; nil if there aren't more
-  /// than `capacity` entries.
-  ///
-  /// Those in use become recent, so that they cost little.
-  fileprivate mutating func removeIdle<Key>(
-    beyond capacity: Int, lookingAt number: Int
-  ) -> [Entry]? where Entry == KeyedLimiterEntry<Key> {
-    if count <= capacity { return nil }
-    var removed: [Entry] = []
-    for _ in 0..<number {
-      guard count > capacity, let oldest else { break }
-      if oldest.isIdle, let entry = remove(oldest) {
-        removed.append(entry)
-      } else {
-        noteUse(of: oldest)
+  /// Returns the least recently used entries, at most `number`, and makes them the most recently used;
+  /// none if there aren't more than `capacity` entries.
+  fileprivate mutating func oldest(_ number: Int, beyond capacity: Int) -> [Entry] {
+    if count <= capacity { return [] }
+    return (0..<min(number, count)).compactMap { _ in
+      oldest.map { entry in
+        noteUse(of: entry)
+        return entry
       }
     }
-    return removed
+  }
+
+  /// Removes and returns those of `entries` that are idle, as long as there are more than `capacity`.
+  fileprivate mutating func removeIdle<Key>(
+    of entries: [Entry], beyond capacity: Int
+  ) -> [Entry] where Entry == KeyedLimiterEntry<Key> {
+    entries.compactMap { count > capacity && $0.isIdle ? remove($0) : nil }
   }
 }

@@ -157,7 +157,8 @@ public final class Limiter: Sendable {
   /// The number of waiting operations.
   public var waitingCount: Int { state.withLock { $0.waitingCount } }
 
-  /// Whether it runs nothing, nothing waits, and it isn't paused.
+  /// Whether it runs nothing, nothing waits, it isn't paused, and its rate counted nothing at the time
+  /// of the last call.
   var isIdle: Bool { state.withLock { $0.isIdle } }
 
   /// The number of calls of ``idle()`` that are waiting, for tests.
@@ -174,7 +175,7 @@ public final class Limiter: Sendable {
 
   /// Rejects all waiting operations with `CancellationError`; running operations continue.
   public func clear() {
-    reject(state.withLock { $0.removeAll() }, with: CancellationError())
+    reject(withQueue { $0.removeAll() }, with: CancellationError())
   }
 
   /// Rejects operations, which have been removed from the queue.
@@ -276,7 +277,7 @@ public final class Limiter: Sendable {
   }
 
   func withdraw(_ waiter: LimiterWaiter) {
-    guard state.withLock({ $0.remove(waiter) }) else { return }
+    guard withQueue({ $0.remove(waiter) }) else { return }
     monitors.note(.waiting(-1))
     waiter.fail(with: CancellationError())
     tellIfIdle()
@@ -291,30 +292,35 @@ public final class Limiter: Sendable {
     monitors.note(.waited(nanoseconds: now.inNanoseconds - start.inNanoseconds))
   }
 
-  /// Calls `body` with the queue at the present time and then starts a timer if the queue needs one,
-  /// both of which only a rate requires.
+  /// Calls `body` with the queue at the present time, and then starts a timer if an operation waits
+  /// for the rate, or cancels it if none does anymore.
   private func withQueue<Result>(
     _ body: (inout sending LimiterQueue) -> sending Result
   ) -> sending Result {
     // The clock can be user code, so it's read without the lock.
     guard hasRate else { return state.withLock(body) }
     let now = stopwatch().inNanoseconds
-    let (result, alarm) = state.withLock { queue in
+    let (result, change) = state.withLock { queue in
       queue.advance(to: now)
       let result = body(&queue)
-      return (result, queue.setAlarm())
+      return (result, queue.updateAlarm())
     }
-    if let alarm {
+    change.obsolete?.cancel()
+    if let alarm = change.start {
       // The timer retains the limiter.
-      _ = Promise<Void>.after(.nanoseconds(alarm - now), time).mapped(
+      let timer = Promise<Void>.after(.nanoseconds(alarm - now), time).mapped(
         .inPlace { [self] _ in
           // Even if the clock reads a little less, as one that counts milliseconds can.
           state.withLock { $0.advance(to: alarm) }
           startNext()
         })
+      if !state.withLock({ $0.keep(timer, at: alarm) }) { timer.cancel() }
     }
     return result
   }
+
+  /// Stops counting the starts whose period has ended.
+  func noteTime() { if hasRate { withQueue { _ in } } }
 
   /// Starts `waiter`, for which the queue has made room.
   private func start(_ waiter: LimiterWaiter?) {

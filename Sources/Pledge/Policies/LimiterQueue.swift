@@ -9,8 +9,8 @@ struct LimiterQueue {
   private var ends = Fifo<Int64>()
   /// The latest known time, in nanoseconds; zero without a rate.
   private var now: Int64 = 0
-  /// When the next timer of the rate fires; nil if there is none.
-  private var alarm: Int64?
+  /// The timer for the next start that the rate allows; nil if nothing waits for it.
+  private var alarm: Alarm?
   private let capacity: Int?
   private var waiting = Heap<LimiterWaiter>()
   private var nextNumber = 0
@@ -46,7 +46,8 @@ struct LimiterQueue {
 
   var waitingCount: Int { waiting.count }
 
-  var isIdle: Bool { running == 0 && waiting.count == 0 && !isPaused }
+  /// Whether nobody notices if a new limiter takes the place of this one.
+  var isIdle: Bool { running == 0 && waiting.count == 0 && !isPaused && ends.isEmpty }
 
   /// The number of operations that can run now.
   private var runnable: Int { adaptive?.limit ?? fixedLimit }
@@ -113,23 +114,47 @@ struct LimiterQueue {
     return limit == old ? nil : limit
   }
 
+  // MARK: The rate
+
+  /// A timer, which is created after its time is known.
+  private struct Alarm {
+    /// In nanoseconds.
+    let time: Int64
+    var timer: Promise<Void>?
+  }
+
+  /// What the caller must do with timers, without the lock.
+  struct AlarmChange {
+    /// When to start a timer.
+    var start: Int64?
+    /// The timer to cancel, for which nothing waits anymore.
+    var obsolete: Promise<Void>?
+    /// The timer to release, which fires or has fired.
+    var passed: Promise<Void>?
+  }
+
   /// Records the time in nanoseconds: a start counts against the rate for one period.
   mutating func advance(to time: Int64) {
     now = max(now, time)
     while let end = ends.first, end <= now { _ = ends.removeFirst() }
-    if let alarm, alarm <= now { self.alarm = nil }
   }
 
-  /// Returns when the limiter needs a timer for its rate; nil if it doesn't, or has one.
-  ///
-  /// The timer is for the next start. While nothing waits for one, it's for the moment at which no
-  /// start counts anymore, so that there is one timer for many starts.
-  mutating func setAlarm() -> Int64? {
-    let isAwaited = isRateExhausted && waiting.count > 0
-    guard let end = isAwaited ? ends.first : ends.last else { return nil }
-    if let alarm, alarm <= end { return nil }
-    alarm = end
-    return end
+  /// Makes the alarm the one for the next start, if an operation waits for that.
+  mutating func updateAlarm() -> AlarmChange {
+    if waiting.count == 0 {
+      return AlarmChange(obsolete: exchange(&alarm, with: nil)?.timer)
+    }
+    guard isRateExhausted, let end = ends.first, alarm.map({ $0.time <= now }) ?? true else {
+      return AlarmChange()
+    }
+    return AlarmChange(start: end, passed: exchange(&alarm, with: Alarm(time: end))?.timer)
+  }
+
+  /// Stores the timer of the alarm, or returns false if the alarm isn't needed anymore.
+  mutating func keep(_ timer: Promise<Void>, at time: Int64) -> Bool {
+    guard alarm?.time == time else { return false }
+    alarm?.timer = timer
+    return true
   }
 
   /// Removes a waiting operation; returns false if it isn't waiting.

@@ -253,16 +253,37 @@ import Testing
     #expect(starts.events == [0, 1, 2, 3, 4].map { .seconds($0) })
   }
 
-  @Test func aRate_hasOneTimerForAllStarts() async throws {
+  @Test func aRate_hasOneTimer_whileOperationsWaitForIt() async throws {
     let clock = TestClock()
     let limiter = Limiter(10, rate: .init(1_000, per: .seconds(3600)), clock: clock)
     for _ in 0..<1_000 { _ = try await limiter.perform { 1 } }
+    #expect(clock.sleeperCount == 0)
+    let late = (0..<10).map { _ in limiter.run { Promise.value(clock.now.offset) } }
     #expect(clock.sleeperCount == 1)
-    let late = limiter.run { Promise.value(clock.now.offset) }
-    await clock.run(until: late)
-    try await expectFulfillment(of: late, with: .seconds(3600))
-    await clock.run()
+    await clock.run(until: Promise<[Duration]>.all(late))
+    try await expectFulfillment(of: late[9], with: .seconds(3600))
+    #expect(clock.sleeperCount == 0)
+  }
+
+  @Test(arguments: ["cancel", "clear", "limit"])
+  func aRate_cancelsItsTimer_whenNothingWaitsAnymore(end: String) async throws {
+    let clock = TestClock()
+    var limiter: Limiter? = Limiter(10, rate: .init(1, per: .seconds(60)), clock: clock)
+    weak let dropped = limiter
+    _ = try await limiter?.perform { 1 }
+    let waiting = try (0..<3).map { _ in
+      try #require(limiter).run(on: .immediate) { Promise.value(1) }
+    }
+    #expect(clock.sleeperCount == 1)
+    switch end {
+    case "cancel": for promise in waiting { promise.cancel() }
+    case "clear": limiter?.clear()
+    default: limiter?.limit = 0
+    }
+    for promise in waiting { try await expectRejection(of: promise) }
     await clock.noSleepers()
+    limiter = nil
+    try await waitUntil { dropped == nil }
   }
 
   /// Ways to cancel operations of which one runs and the others wait.
