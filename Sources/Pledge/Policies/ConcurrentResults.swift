@@ -20,20 +20,46 @@
 /// if they ignore cancellation.
 ///
 /// Several tasks can read the same sequence; each result goes to one of them.
+@_fixed_layout
 public final class ConcurrentResults<Input: Sendable, Output: Sendable>: AsyncSequence,
   AsyncIteratorProtocol, Sendable
 {
   /// An input and the result of its operation.
   public typealias Element = (input: Input, result: Result<Output, any Error>)
 
-  fileprivate let stream: ResultStream<Input, Output>
+  /// An input of this sequence, and its result.
+  ///
+  /// `@unchecked Sendable`: as for `ResultItem`.
+  @_fixed_layout @usableFromInline
+  final class Item: ResultItem, @unchecked Sendable {
+    @usableFromInline let input: Input
+    @exclusivity(unchecked) @usableFromInline var result: Result<Output, any Error>?
 
-  fileprivate init(
+    @inlinable
+    init(_ input: Input) {
+      self.input = input
+      super.init()
+    }
+  }
+
+  @usableFromInline let stream: ResultStream
+
+  @inlinable
+  init(
     _ limit: Int, _ bufferLimit: Int?, _ ordered: Bool,
-    _ source: @escaping ResultStream<Input, Output>.Source,
+    _ source: @escaping @Sendable () async throws -> Input?,
     _ operation: @escaping @Sendable (Input) async throws -> Output
   ) {
-    stream = ResultStream(ResultQueue(limit, bufferLimit, ordered), source, operation)
+    stream = ResultStream(limit: limit, bufferLimit: bufferLimit, isOrdered: ordered) {
+      try await source().map { Item($0) }
+    } _: { item in
+      let item = unsafeDowncast(item, to: Item.self)
+      do {
+        item.result = try await .success(operation(item.input))
+      } catch {
+        item.result = .failure(error)
+      }
+    }
   }
 
   deinit { stream.cancel() }
@@ -44,15 +70,21 @@ public final class ConcurrentResults<Input: Sendable, Output: Sendable>: AsyncSe
   /// sequence, which can be endless.
   ///
   /// - Returns: Whether the input was added; false if the sequence has ended.
-  @discardableResult
-  public func append(_ input: Input) -> Bool { stream.append(input) }
+  @inlinable @discardableResult
+  public func append(_ input: Input) -> Bool { stream.append(Item(input)) }
 
   /// Returns the next result; nil when the sequence has ended.
   ///
   /// **Errors.** That of the sequence of inputs, after the results of its elements;
   /// `CancellationError` if a reading task was cancelled; and ``PromiseError/invalidArgument(_:)``
   /// if the limit is less than one. After an error, the sequence has ended.
-  nonisolated(nonsending) public func next() async throws -> Element? { try await stream.next() }
+  @inlinable
+  nonisolated(nonsending) public func next() async throws -> Element? {
+    try await stream.next().map { item in
+      let item = unsafeDowncast(item, to: Item.self)
+      return (item.input, item.result.unsafelyUnwrapped)
+    }
+  }
 
   /// Returns the sequence itself, which is its only iterator.
   public func makeAsyncIterator() -> ConcurrentResults { self }
@@ -82,6 +114,7 @@ public final class ConcurrentResults<Input: Sendable, Output: Sendable>: AsyncSe
 ///   - ordered: Whether results are in the order of the inputs. A result then waits until all
 ///     earlier ones have been read.
 ///   - operation: The function that is called for each input.
+@inlinable
 public func results<S: Sequence & Sendable, Output: Sendable>(
   of inputs: S, limit: Int, bufferLimit: Int? = nil, ordered: Bool = false,
   @_inheritActorContext @_implicitSelfCapture _ operation:
@@ -100,6 +133,7 @@ public func results<S: Sequence & Sendable, Output: Sendable>(
 ///
 /// **Execution.** As for sequences, with the same parameters: each call of `operation` runs in a task
 /// of the sequence, in the isolation in which it was written.
+@inlinable
 public func results<S: AsyncSequence & Sendable, Output: Sendable>(
   of inputs: S, limit: Int, bufferLimit: Int? = nil, ordered: Bool = false,
   @_inheritActorContext @_implicitSelfCapture _ operation:
@@ -124,6 +158,7 @@ public func results<S: AsyncSequence & Sendable, Output: Sendable>(
 ///
 /// **Execution.** As for `results(of:limit:)`, with the same parameters: each call of `transform` runs
 /// in a task of the sequence, in the isolation in which it was written.
+@inlinable
 public func concurrentMap<S: AsyncSequence & Sendable, Value: Sendable>(
   _ elements: S, limit: Int, bufferLimit: Int? = nil, ordered: Bool = true,
   @_inheritActorContext @_implicitSelfCapture _ transform:
@@ -132,7 +167,7 @@ public func concurrentMap<S: AsyncSequence & Sendable, Value: Sendable>(
   let calls = results(
     of: elements, limit: limit, bufferLimit: bufferLimit, ordered: ordered, transform)
   return AsyncThrowingStream {
-    guard let (_, result) = try await calls.stream.next() else { return nil }
+    guard let (_, result) = try await calls.next() else { return nil }
     // The sequence ends without an error of its own.
     if case .failure = result { calls.stream.cancel(with: nil) }
     return try result.get()

@@ -1,11 +1,21 @@
+/// An input and, when its operation has ended, the result.
+///
+/// `@unchecked Sendable`: the stream hands it from the source to a worker, and from there to a reader,
+/// one of which uses it at a time.
+@_fixed_layout @usableFromInline
+class ResultItem: @unchecked Sendable {
+  @usableFromInline init() {}
+}
+
 /// The state of a stream of results: pure bookkeeping that calls no other code.
-struct ResultQueue<Input: Sendable, Output: Sendable>: Sendable {
-  typealias Element = (input: Input, result: Result<Output, any Error>)
-  typealias Reader = UnsafeContinuation<Element?, any Error>
+///
+/// It isn't generic: in the methods of a generic type, each step looks up the metadata of its types.
+struct ResultQueue: Sendable {
+  typealias Reader = UnsafeContinuation<ResultItem?, any Error>
 
   /// What a worker does next.
   enum Step: Sendable {
-    case run(Input, index: Int)
+    case run(ResultItem, index: Int)
     /// Take an input from the source.
     case pull
     case end
@@ -14,7 +24,7 @@ struct ResultQueue<Input: Sendable, Output: Sendable>: Sendable {
   /// A reader, and what it reads.
   struct Reading: Sendable {
     let reader: Reader
-    let result: Result<Element?, any Error>
+    let result: Result<ResultItem?, any Error>
 
     func resume() { reader.resume(with: result) }
   }
@@ -24,14 +34,14 @@ struct ResultQueue<Input: Sendable, Output: Sendable>: Sendable {
   private let isOrdered: Bool
 
   /// The inputs that wait, those that were added and those taken from the source.
-  private var inputs = Fifo<Input>()
+  private var inputs = Fifo<ResultItem>()
   /// The number of inputs that have started.
   private var startedCount = 0
   private var runningCount = 0
   /// Results in the order in which they will be read.
-  private var unread = Fifo<Element>()
+  private var unread = Fifo<ResultItem>()
   /// Results that wait for an earlier one, by index.
-  private var early: [Int: Element] = [:]
+  private var early: [Int: ResultItem] = [:]
   /// The index of the next result that moves to `unread`, if they are ordered.
   private var nextIndex = 0
   private var readers = Fifo<Reader>()
@@ -62,7 +72,7 @@ struct ResultQueue<Input: Sendable, Output: Sendable>: Sendable {
 
   // MARK: Inputs and results
 
-  mutating func append(_ input: Input) -> Bool {
+  mutating func append(_ input: ResultItem) -> Bool {
     if hasEnded || limit < 1 { return false }
     inputs.append(input)
     return true
@@ -77,7 +87,7 @@ struct ResultQueue<Input: Sendable, Output: Sendable>: Sendable {
   mutating func takeReadings() -> [Reading] {
     var readings: [Reading] = []
     while !readers.isEmpty {
-      let result: Result<Element?, any Error>
+      let result: Result<ResultItem?, any Error>
       if let element = unread.removeFirst() {
         result = .success(element)
       } else if !hasEnded, isBusy {
@@ -133,23 +143,24 @@ struct ResultQueue<Input: Sendable, Output: Sendable>: Sendable {
   }
 
   /// Returns the next step of a worker that has run an operation.
-  mutating func nextStep(_ worker: Int, afterRunning index: Int, _ element: Element) -> Step {
+  mutating func nextStep(_ worker: Int, afterRunning index: Int, _ item: ResultItem) -> Step {
     runningCount -= 1
     if hasEnded { return step(worker) }
     if isOrdered {
-      early[index] = element
+      early[index] = item
       while let next = early.removeValue(forKey: nextIndex) {
         unread.append(next)
         nextIndex += 1
       }
     } else {
-      unread.append(element)
+      unread.append(item)
     }
     return step(worker)
   }
 
   /// Returns the next step of a worker that has taken an input.
-  mutating func nextStep(_ worker: Int, afterPulling pulled: Result<Input?, any Error>) -> Step {
+  mutating func nextStep(_ worker: Int, afterPulling pulled: Result<ResultItem?, any Error>) -> Step
+  {
     isPulling = false
     if !hasEnded {
       switch pulled {

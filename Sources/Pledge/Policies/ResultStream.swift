@@ -4,27 +4,29 @@
 /// room. Of the workers, one at a time takes an input from the source; before it runs the operation,
 /// it starts another worker if that could do something. So there are never more workers than
 /// operations that run, the one that waits for the source, and one that has just been started.
-final class ResultStream<Input: Sendable, Output: Sendable>: Sendable {
-  typealias Queue = ResultQueue<Input, Output>
+@usableFromInline
+final class ResultStream: Sendable {
   /// Returns the next input; one worker at a time calls it.
-  typealias Source = @Sendable () async throws -> Input?
+  @usableFromInline typealias Source = @Sendable () async throws -> ResultItem?
 
-  private let queue: Mutex<Queue>
+  private let queue: Mutex<ResultQueue>
   private let source: Source
-  private let operation: @Sendable (Input) async throws -> Output
+  private let operation: @Sendable (ResultItem) async -> Void
 
+  @usableFromInline
   init(
-    _ queue: Queue, _ source: @escaping Source,
-    _ operation: @escaping @Sendable (Input) async throws -> Output
+    limit: Int, bufferLimit: Int?, isOrdered: Bool, _ source: @escaping Source,
+    _ operation: @escaping @Sendable (ResultItem) async -> Void
   ) {
-    self.queue = Mutex(queue)
+    queue = Mutex(ResultQueue(limit, bufferLimit, isOrdered))
     self.source = source
     self.operation = operation
   }
 
   // MARK: The reader
 
-  nonisolated(nonsending) func next() async throws -> Queue.Element? {
+  @usableFromInline
+  nonisolated(nonsending) func next() async throws -> ResultItem? {
     try await withTaskCancellationHandler {
       try await withUnsafeThrowingContinuation { continuation in
         if Task.isCancelled { cancel() }
@@ -35,9 +37,11 @@ final class ResultStream<Input: Sendable, Output: Sendable>: Sendable {
     }
   }
 
-  func append(_ input: Input) -> Bool { change { $0.append(input) } }
+  @usableFromInline
+  func append(_ input: ResultItem) -> Bool { change { $0.append(input) } }
 
   /// Cancels the workers, and ends the sequence, for readers that wait or read later, with `error`.
+  @usableFromInline
   func cancel(with error: (any Error)? = CancellationError()) {
     let (tasks, rest) = queue.withLock { $0.end(with: error) }
     tasks.forEach(RemainingWork.cancel)
@@ -46,8 +50,8 @@ final class ResultStream<Input: Sendable, Output: Sendable>: Sendable {
   }
 
   /// Changes the queue, then resumes the readers and starts the worker for which there is work.
-  private func change<T: Sendable>(_ change: (inout Queue) -> T) -> T {
-    let (result, readers, worker) = queue.withLock { queue -> (T, [Queue.Reading], Int?) in
+  private func change<T: Sendable>(_ change: (inout ResultQueue) -> T) -> T {
+    let (result, readers, worker) = queue.withLock { queue -> (T, [ResultQueue.Reading], Int?) in
       let result = change(&queue)
       return (result, queue.takeReadings(), queue.addWorkerIfNeeded())
     }
@@ -70,21 +74,16 @@ final class ResultStream<Input: Sendable, Output: Sendable>: Sendable {
       switch step {
       case .end: return
       case .pull:
-        let pulled: Result<Input?, any Error>
+        let pulled: Result<ResultItem?, any Error>
         do {
           pulled = try await .success(source())
         } catch {
           pulled = .failure(error)
         }
         step = change { $0.nextStep(worker, afterPulling: pulled) }
-      case .run(let input, let index):
-        let result: Result<Output, any Error>
-        do {
-          result = try await .success(operation(input))
-        } catch {
-          result = .failure(error)
-        }
-        step = change { $0.nextStep(worker, afterRunning: index, (input, result)) }
+      case .run(let item, let index):
+        await operation(item)
+        step = change { $0.nextStep(worker, afterRunning: index, item) }
       }
     }
   }
