@@ -9,6 +9,7 @@ let package = Package(
       name: "Pledge", path: "../..",
       traits: ["AsyncHTTPClient", "Logging", "Metrics", "NIO", "ServiceLifecycle", "Tracing"]),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+    .package(url: "https://github.com/apple/swift-crypto", "3.0.0"..<"5.0.0"),
     .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
@@ -22,21 +23,18 @@ let package = Package(
     .executableTarget(
       name: "fetch",
       dependencies: [
-        "CSHA256",
         .product(name: "Pledge", package: "Pledge"),
         .product(name: "PledgeAsyncHTTPClient", package: "Pledge"),
-        .product(name: "PledgeDiagnostics", package: "Pledge"),
         .product(name: "PledgeFoundation", package: "Pledge"),
         .product(name: "PledgeNIO", package: "Pledge"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
+        .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ]),
-    // Optimized in debug builds, too: computing a checksum must not take longer than the download.
-    .target(name: "CSHA256", cSettings: [.unsafeFlags(["-O2"])]),
     .executableTarget(
       name: "gateway",
       dependencies: [
@@ -61,7 +59,7 @@ let package = Package(
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "Tracing", package: "swift-distributed-tracing"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-      ]),
+      ], resources: [.embedInCode("Serving/live.html")]),
     .testTarget(
       name: "FetchTests",
       dependencies: [

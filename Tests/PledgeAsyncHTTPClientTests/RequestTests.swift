@@ -88,10 +88,10 @@
     @Test func cancelledLoad_closesTheRequest() async throws {
       try await withServer { client, server, log in
         let response = client.load("\(server)/silent")
-        try await expectFulfillment(of: log.happens(.request("/silent")))
+        try await log.happens(.request("/silent"))
         response.cancel()
         try await expectCancellation(of: response)
-        try await expectFulfillment(of: log.happens(.closed("/silent")))
+        try await log.happens(.closed("/silent"))
       }
     }
 
@@ -99,7 +99,7 @@
       let requests = Recorder<Promise<HTTPClient.Response>>()
       try await withServer { client, server, log in
         let response = client.load("\(server)/silent")
-        try await expectFulfillment(of: log.happens(.request("/silent")))
+        try await log.happens(.request("/silent"))
         requests.record(response)
       }
       try await expectRejection(of: try #require(requests.events.first))
@@ -135,7 +135,7 @@
           return gate
         }
         try await expectFulfillment(of: received.reaches(1).promise)
-        try await expectFulfillment(of: log.happens(.blocked))
+        try await log.happens(.blocked)
         // The server waits, and the receiver has had one part.
         #expect(received.count == 1)
         try expectPending(head)
@@ -150,7 +150,7 @@
         let request = try HTTPClient.Request(url: "\(server)/part")
         try await expectRejection(
           of: client.stream(request) { _ in throw Boom() }, with: Boom())
-        try await expectFulfillment(of: log.happens(.closed("/part")))
+        try await log.happens(.closed("/part"))
         let rejected = client.stream(request) { _ in
           Promise.value(()).map(on: .global) { throw Boom() }
         }
@@ -190,7 +190,7 @@
         head.cancel()
         try await expectCancellation(of: head)
         try await expectFulfillment(of: told.reaches(1).promise)
-        try await expectFulfillment(of: log.happens(.closed("/part")))
+        try await log.happens(.closed("/part"))
         try parts.expectOnce()
       }
     }
@@ -284,7 +284,7 @@
         request.body = .writing { send(0, $0) }
         let response = client.load(request)
         try await expectFulfillment(of: isHeld.reaches(1).promise)
-        try await expectFulfillment(of: log.happens(.request("/upload")))
+        try await log.happens(.request("/upload"))
         try expectPending(response)
         log.gate.resolver.fulfill()
         let answer = try await expectFulfillment(of: response)
@@ -344,7 +344,7 @@
         response.cancel()
         try await expectCancellation(of: response)
         try await expectFulfillment(of: told.reaches(1).promise)
-        try await expectFulfillment(of: log.happens(.closed("/echo")))
+        try await log.happens(.closed("/echo"))
       }
     }
   }

@@ -50,12 +50,7 @@
 
   /// What happened at a server, and what it waits for.
   final class ServerLog: Sendable {
-    private struct State {
-      var events: Set<ServerEvent> = []
-      var waiters: [ServerEvent: [Pledge.Resolver<Void>]] = [:]
-    }
-
-    private let state = Mutex(State())
+    private let events = Mutex<Set<ServerEvent>>([])
     /// When it is fulfilled, uploads are read.
     let gate = Promise<Void>.withResolvers()
 
@@ -64,27 +59,11 @@
 
     /// Records an event; returns whether it is the first of its kind.
     @discardableResult
-    func record(_ event: ServerEvent) -> Bool {
-      let (isNew, due) = state.withLock { state in
-        (
-          state.events.insert(event).inserted,
-          state.waiters.removeValue(forKey: event) ?? []
-        )
-      }
-      for resolver in due { resolver.fulfill() }
-      return isNew
-    }
+    func record(_ event: ServerEvent) -> Bool { events.withLock { $0.insert(event).inserted } }
 
-    /// A promise that is fulfilled when this has happened.
-    func happens(_ event: ServerEvent) -> Promise<Void> {
-      let (promise, resolver) = Promise<Void>.withResolvers()
-      let isDue = state.withLock { state in
-        if state.events.contains(event) { return true }
-        state.waiters[event, default: []].append(resolver)
-        return false
-      }
-      if isDue { resolver.fulfill() }
-      return promise
+    /// Returns when this has happened.
+    func happens(_ event: ServerEvent) async throws {
+      try await waitUntil { events.withLock { $0.contains(event) } }
     }
   }
 
@@ -152,24 +131,18 @@
       case "/upload": send(context, .ok, ByteBuffer(string: "\(uploaded)"))
       case "/redirect": send(context, .temporaryRedirect, ByteBuffer(), ["location": "/echo"])
       case "/part":
-        context.write(wrapOutboundOut(.head(.init(version: .http1_1, status: .ok))), promise: nil)
+        sendHead(context, .ok)
         context.writeAndFlush(
           wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: "part")))), promise: nil)
       case "/closed": context.close(promise: nil)
       case "/closed/once" where isFirst: context.close(promise: nil)
       case "/closed/once": send(context, .ok, ByteBuffer(string: "open"))
       case "/cut":
-        let headers = HTTPHeaders([("content-length", "9")])
-        context.write(
-          wrapOutboundOut(.head(.init(version: .http1_1, status: .ok, headers: headers))),
-          promise: nil)
+        sendHead(context, .ok, ["content-length": "9"])
         context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: "part")))))
           .assumeIsolated().whenComplete { _ in context.close(promise: nil) }
       case _ where path.hasPrefix("/size/"):
-        let headers = HTTPHeaders([("content-length", "\(number)")])
-        context.write(
-          wrapOutboundOut(.head(.init(version: .http1_1, status: .ok, headers: headers))),
-          promise: nil)
+        sendHead(context, .ok, ["content-length": "\(number)"])
         bytesLeft = number
         sendMore(context)
       case _ where path.hasPrefix("/status/"):
@@ -184,11 +157,17 @@
     ) {
       var headers = fields
       headers.add(name: "content-length", value: "\(body.readableBytes)")
+      sendHead(context, status, headers)
+      context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
+      context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+    }
+
+    private func sendHead(
+      _ context: ChannelHandlerContext, _ status: HTTPResponseStatus, _ headers: HTTPHeaders = [:]
+    ) {
       context.write(
         wrapOutboundOut(.head(.init(version: .http1_1, status: status, headers: headers))),
         promise: nil)
-      context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
-      context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     }
 
     /// Sends until the client no longer reads.

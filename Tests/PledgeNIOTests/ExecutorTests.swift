@@ -37,34 +37,6 @@
       }
     }
 
-    @Test func handlersThatWaitTogether_runInOneVisit() throws {
-      let loop = EmbeddedEventLoop()
-      let visits = CountingLoop(loop)
-      let ran = CallCounter()
-      let executor = visits.executor
-      let (promise, resolver) = Promise<Void>.withResolvers()
-      for _ in 0..<100 { promise.done(on: executor) { ran.call() }.ignoreErrors() }
-      resolver.fulfill(())
-      #expect(ran.count == 0)
-      loop.run()
-      #expect(ran.count == 100)
-      #expect(visits.count == 1)
-    }
-
-    @Test func chainOnTheLoop_takesOneVisitForItsTurn_andLeavesRoomForOthers() throws {
-      let loop = EmbeddedEventLoop()
-      let visits = CountingLoop(loop)
-      var last = Promise.value(0)
-      for _ in 0..<1000 { last = last.map(on: visits.executor) { $0 + 1 } }
-      // Enqueued behind the first turn: it runs before the last one.
-      let seen = Recorder<Bool>()
-      loop.execute { [last] in seen.record(last.isPending) }
-      loop.run()
-      #expect(last.currentResult.map { try? $0.get() } == 1000)
-      #expect(seen.events == [true])
-      #expect((8...9).contains(visits.count))
-    }
-
     @Test func handlersOfAnActorOnALoop_runThere() async throws {
       try await withLoop { loop in
         let actor = LoopActor(loop)
@@ -94,22 +66,6 @@
       }
       #expect(released == nil)
     }
-  }
-
-  /// Counts the tasks that an executor of this loop takes.
-  private final class CountingLoop: Sendable {
-    private let calls = CallCounter()
-    let executor: TurnExecutor
-
-    init(_ loop: EmbeddedEventLoop) {
-      let loop = NIOLoopBound(loop, eventLoop: loop)
-      executor = TurnExecutor(name: "counting") { [calls] turn in
-        calls.call()
-        loop.value.execute(turn)
-      }
-    }
-
-    var count: Int { calls.count }
   }
 
   private actor LoopActor {

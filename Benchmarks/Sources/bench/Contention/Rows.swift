@@ -29,18 +29,14 @@ struct ContentionRow: Sendable {
       name: "coalescer, distinct keys",
       pledge: { _ in
         let coalescer = RequestCoalescer<Int, Int>()
-        return { thread, unit, done in
+        return promises { thread, unit in
           coalescer.promise(for: key(thread, unit)) { .value(unit) }
-            .done(on: .immediate) { _ in done() }.ignoreErrors()
         }
       },
       actor: { _ in
-        let coalescer = HandCoalescer()
-        return { thread, unit, done in
-          Task {
-            _ = await coalescer.value(key(thread, unit)) { unit }
-            done()
-          }
+        let requests = TaskDictionary()
+        return tasks { thread, unit in
+          _ = try? await requests.value(for: key(thread, unit)) { unit }
         }
       },
       mutex: { _ in
@@ -56,19 +52,11 @@ struct ContentionRow: Sendable {
       pledge: { _ in
         let coalescer = RequestCoalescer<Int, Int>(
           caching: CoalescerCaching(lifetime: .seconds(3600)))
-        return { _, _, done in
-          coalescer.promise(for: 1) { .value(1) }.done(on: .immediate) { _ in done() }
-            .ignoreErrors()
-        }
+        return promises { _, _ in coalescer.promise(for: 1) { .value(1) } }
       },
       actor: { _ in
         let cache = HandCache()
-        return { _, _, done in
-          Task {
-            _ = await cache.value(1) { 1 }
-            done()
-          }
-        }
+        return tasks { _, _ in _ = await cache.value(1) { 1 } }
       },
       mutex: { _ in
         let values = Locked([1: 1])
@@ -81,24 +69,18 @@ struct ContentionRow: Sendable {
       name: "Limiter.run",
       pledge: { _ in
         let limiter = Limiter(8)
-        return { _, _, done in
-          limiter.run(on: .immediate) { Promise.value(1) }
-            .done(on: .immediate) { _ in done() }.ignoreErrors()
-        }
+        return promises { _, _ in limiter.run(on: .immediate) { Promise.value(1) } }
       },
       actor: { _ in
-        let semaphore = HandSemaphore(8)
-        return { _, _, done in
-          Task {
-            await semaphore.wait()
-            done()
-            await semaphore.signal()
-          }
+        let semaphore = SemaphoreActor(8)
+        return tasks { _, _ in
+          await semaphore.wait()
+          await semaphore.signal()
         }
       },
       mutex: { _ in
         let free = Locked((count: 8, waiting: [@Sendable () -> Void]()))
-        return { _, _, done in
+        return { thread, unit, done in
           let mayRun = free.with { free in
             if free.count == 0 {
               free.waiting.append(done)
@@ -122,20 +104,13 @@ struct ContentionRow: Sendable {
       name: "bound(to:)",
       pledge: { _ in
         let scope = PromiseScope()
-        return { _, unit, done in
-          let (promise, resolver) = Promise<Int>.withResolvers()
-          promise.bound(to: scope).done(on: .immediate) { _ in done() }.ignoreErrors()
-          resolver.fulfill(unit)
-        }
+        return settledPromises { promise in promise.bound(to: scope) }
       },
       actor: { _ in
         let scope = HandScope()
-        return { thread, unit, done in
-          Task {
-            await scope.add(key(thread, unit)) {}
-            await scope.remove(key(thread, unit))
-            done()
-          }
+        return tasks { thread, unit in
+          await scope.add(key(thread, unit)) {}
+          await scope.remove(key(thread, unit))
         }
       },
       mutex: mutexTable),
@@ -160,26 +135,17 @@ struct ContentionRow: Sendable {
       mutex: mutexTable),
     ContentionRow(
       name: "timeout",
-      pledge: { _ in
-        { _, unit, done in
-          let (promise, resolver) = Promise<Int>.withResolvers()
-          promise.timeout(after: .seconds(3600)).done(on: .immediate) { _ in done() }.ignoreErrors()
-          resolver.fulfill(unit)
-        }
-      },
+      pledge: { _ in settledPromises { promise in promise.timeout(after: .seconds(3600)) } },
       actor: { _ in
-        { _, unit, done in
-          Task {
-            _ = await withTaskGroup(of: Int?.self) { group in
-              group.addTask { unit }
-              group.addTask {
-                try? await Task.sleep(for: .seconds(3600))
-                return nil
-              }
-              defer { group.cancelAll() }
-              return await group.next() ?? nil
+        tasks { _, unit in
+          _ = await withTaskGroup(of: Int?.self) { group in
+            group.addTask { unit }
+            group.addTask {
+              try? await Task.sleep(for: .seconds(3600))
+              return nil
             }
-            done()
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
           }
         }
       },
@@ -187,19 +153,11 @@ struct ContentionRow: Sendable {
     ContentionRow(
       name: "retry",
       pledge: { _ in
-        { _, unit, done in
+        promises { _, unit in
           Promise<Int>.retry(on: .immediate, .fixed(attempts: 3)) { .value(unit) }
-            .done(on: .immediate) { _ in done() }.ignoreErrors()
         }
       },
-      actor: { _ in
-        { _, unit, done in
-          Task {
-            for _ in 0..<3 where await attempt(unit) { break }
-            done()
-          }
-        }
-      },
+      actor: { _ in tasks { _, unit in for _ in 0..<3 where await attempt(unit) { break } } },
       mutex: nil),
     onActors("actor for each thread", isShared: false),
     onActors("one shared actor", isShared: true),
@@ -262,6 +220,38 @@ struct ContentionRow: Sendable {
       }),
   ]
 
+  /// Work that ends with the promise that `start` returns.
+  private static func promises(
+    _ start: @escaping @Sendable (_ thread: Int, _ unit: Int) -> Promise<Int>
+  ) -> Work {
+    { thread, unit, done in
+      start(thread, unit).done(on: .immediate) { _ in done() }.ignoreErrors()
+    }
+  }
+
+  /// Work that settles a promise after `transform` has been applied to it.
+  private static func settledPromises(
+    _ transform: @escaping @Sendable (Promise<Int>) -> Promise<Int>
+  ) -> Work {
+    { _, unit, done in
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      transform(promise).done(on: .immediate) { _ in done() }.ignoreErrors()
+      resolver.fulfill(unit)
+    }
+  }
+
+  /// Work of a task, which ends with it.
+  private static func tasks(
+    _ body: @escaping @Sendable (_ thread: Int, _ unit: Int) async -> Void
+  ) -> Work {
+    { thread, unit, done in
+      Task {
+        await body(thread, unit)
+        done()
+      }
+    }
+  }
+
   private static func onActors(_ name: String, isShared: Bool) -> ContentionRow {
     ContentionRow(
       name: name,
@@ -289,18 +279,6 @@ struct ContentionRow: Sendable {
 
 // MARK: - Written by hand
 
-private actor HandCoalescer {
-  private var running: [Int: Task<Int, Never>] = [:]
-
-  func value(_ key: Int, _ work: @escaping @Sendable () async -> Int) async -> Int {
-    if let task = running[key] { return await task.value }
-    let task = Task { await work() }
-    running[key] = task
-    defer { running[key] = nil }
-    return await task.value
-  }
-}
-
 private actor HandCache {
   private var values: [Int: Int] = [:]
 
@@ -312,22 +290,6 @@ private actor HandCache {
   }
 
   func run(_ body: () -> Void) { body() }
-}
-
-private actor HandSemaphore {
-  private var free: Int
-  private var waiting: [CheckedContinuation<Void, Never>] = []
-
-  init(_ count: Int) { free = count }
-
-  func wait() async {
-    if free > 0 { return free -= 1 }
-    await withCheckedContinuation { waiting.append($0) }
-  }
-
-  func signal() {
-    if waiting.isEmpty { free += 1 } else { waiting.removeFirst().resume() }
-  }
 }
 
 private actor HandScope {

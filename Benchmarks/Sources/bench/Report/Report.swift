@@ -29,20 +29,10 @@ struct Report {
 
 /// Returns the value with three significant digits and no exponent.
 func short(_ value: Double) -> String {
-  switch abs(value) {
-  case 100.0...: return String(Int(value.rounded()))
-  case 10.0...: return trimmed(String(format: "%.1f", value))
-  default: return trimmed(String(format: "%.2f", value))
-  }
-}
-
-private func trimmed(_ number: String) -> String {
-  var number = number
-  while number.contains("."), let last = number.last, last == "0" || last == "." {
-    number.removeLast()
-    if last == "." { break }
-  }
-  return number
+  let fraction = abs(value) >= 100 ? 0 : abs(value) >= 10 ? 1 : 2
+  return value.formatted(
+    .number.precision(.fractionLength(0...fraction)).rounded(rule: .toNearestOrAwayFromZero)
+      .grouping(.never).locale(.english))
 }
 
 /// Returns a human-readable count of bytes.
@@ -56,12 +46,8 @@ func bytes(_ value: Double) -> String {
 }
 
 /// Returns a size with thousands separators.
-func grouped(_ value: Int) -> String {
-  var digits = String(value)
-  var groups: [String] = []
-  while digits.count > 3 {
-    groups.insert(String(digits.suffix(3)), at: 0)
-    digits.removeLast(3)
-  }
-  return ([digits] + groups).joined(separator: ",")
+func grouped(_ value: Int) -> String { value.formatted(.number.locale(.english)) }
+
+extension Locale {
+  fileprivate static let english = Locale(identifier: "en_US")
 }

@@ -202,7 +202,7 @@ private func mapByHand(_ count: Int, limit: Int) async throws -> [Int] {
   }
 }
 
-private actor SemaphoreActor {
+actor SemaphoreActor {
   private var free: Int
   private var waiting: [CheckedContinuation<Void, Never>] = []
   private var first = 0
@@ -231,7 +231,7 @@ private actor SemaphoreActor {
   }
 }
 
-private actor TaskDictionary {
+actor TaskDictionary {
   private var tasks: [Int: Task<Int, any Error>] = [:]
 
   func value(

@@ -65,10 +65,6 @@ struct Fetch: AsyncParsableCommand {
   @Flag(help: "Never replace an existing file.")
   var noClobber = false
 
-  @Option(
-    help: ArgumentHelp("A trace of all promises, a page for a browser.", valueName: "file"))
-  var trace: String?
-
   @Flag(name: .shortAndLong, help: "Print errors only.")
   var quiet = false
 
@@ -94,17 +90,13 @@ struct Fetch: AsyncParsableCommand {
         HTTPTransport.hasCertificates(certificates),
         "\(certificates) can't be read, or contains no certificate in the PEM format.".printable)
     }
-    try validateTrace()
     _ = try requestSettings()
     _ = try Proxies()
   }
 
-  func run() async throws {
-    try await tracing { try await download(try requestedDownloads()) }
-  }
-
   /// Downloads all files, until all are complete or the user interrupts the program.
-  private func download(_ downloads: [Download]) async throws {
+  func run() async throws {
+    let downloads = try requestedDownloads()
     // A file that exceeds the shell's size limit, or a pipe that is closed, must be reported as an
     // error, not end the program.
     for number in [SIGXFSZ, SIGPIPE] { signal(number, SIG_IGN) }

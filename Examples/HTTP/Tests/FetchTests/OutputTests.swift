@@ -56,9 +56,7 @@ import Testing
 
   /// As with `fetch … -o - | head -c 5`.
   @Test func closedPipe_endsTheProgram() async throws {
-    let server = try await RawServer.sending(
-      ByteBuffer(repeating: 7, count: 100_000), count: 1000
-    ) {}
+    let server = try await RawServer.sending(ByteBuffer(repeating: 7, count: 100_000), count: 1000)
     let url = "http://127.0.0.1:\(server.port)/x"
     let program = "\"$0\" \(url) -q -o - | head -c 5 >out; exit 3"
     let ending = try await folder.fetch([], setup: program)
@@ -71,28 +69,14 @@ import Testing
 
   // MARK: - Files of the user's
 
-  /// Nothing that the user has is erased, and nothing of an earlier run, before there is a good
-  /// response; the user's own files aren't touched after it, either.
-  @Test(arguments: [["--no-clobber"], []])
-  func partialFiles_areLeftAlone(options: [String]) async throws {
-    let mine = ["x.part": "precious", "x.part.json": "precious, too"]
-    for (name, text) in mine { try Data(text.utf8).write(to: folder.file(name)) }
-    let server = try await RawServer { request in
-      request.line.contains(" /missing ")
-        ? "HTTP/1.1 404 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n" : Self.hello
-    }
-    let address = "http://127.0.0.1:\(server.port)"
-    for url in ["http://127.0.0.1:1/x", "\(address)/missing", "\(address)/x"] {
-      let ending = try await folder.fetch(["\(url) out=x"] + options)
-      #expect(ending.status == (url.hasSuffix("\(server.port)/x") ? 0 : 1), "\(ending.output)")
-      for (name, content) in mine { #expect(try folder.text(name) == content, "\(url)") }
-    }
-    #expect(try Set(folder.names) == Set(mine.keys).union(["x"]))
-    #expect(try folder.text("x") == "hello")
+  @Test func existingFile_whoseChecksumIsWrong_isKept_ifTheUserSaysSo() async throws {
+    try Data("mine".utf8).write(to: folder.file("x"))
+    let server = try await RawServer { _ in Self.hello }
     let wrong = String(repeating: "0", count: 64)
-    let ending = try await folder.fetch(["\(address)/x sha256=\(wrong)", "--no-clobber"])
+    let ending = try await folder.fetch(
+      ["http://127.0.0.1:\(server.port)/x sha256=\(wrong)", "--no-clobber"])
     #expect(ending.status == 1 && ending.output.contains("wrong sha256"), "\(ending.output)")
-    #expect(try folder.text("x") == "hello")
+    #expect(try folder.text("x") == "mine" && folder.names == ["x"])
     await server.stop()
   }
 
@@ -141,7 +125,6 @@ import Testing
       (["--directory", "/etc/passwd", url], "", "cannot create /etc/passwd"),
       (["-o", "/tmp", url], "", "/tmp is a folder"),
       (["-o", "x", url, url + "y"], "", "is for one download"),
-      (["--trace", "none/trace.html", "-d", "files", url], "", "--trace: "),
       (["ftp//nonsense"], "", "nonsense"),
       (["\u{1B}[31m\u{9B}31m"], "", "\u{FFFD}[31m\u{FFFD}31m"),
       ([], "", "There is no file to download"),
@@ -164,20 +147,5 @@ import Testing
     #expect(ending.output.contains(message), "\(ending.output)")
     #expect(!ending.output.contains("secret"))
     #expect(try folder.names.allSatisfy { $0 == "list" })
-  }
-
-  @Test func trace_isWritten_alsoAfterAFailure() async throws {
-    let server = try await RawServer { _ in "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok" }
-    let url = "http://127.0.0.1:\(server.port)/x"
-    let ending = try await folder.fetch([url, "--trace", "trace.html"])
-    await server.stop()
-    #expect(ending.status == 0, "\(ending.output)")
-    #expect(ending.output.contains("is in trace.html"))
-    #expect(try folder.text("trace.html").hasPrefix("<!doctype html>"))
-
-    let failure = try await folder.fetch(
-      ["http://127.0.0.1:1/x", "--retries", "0", "--trace", "failure.html"])
-    #expect(failure.status == 1, "the status is that of the downloads")
-    #expect(try folder.text("failure.html").hasPrefix("<!doctype html>"))
   }
 }

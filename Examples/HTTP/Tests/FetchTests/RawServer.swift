@@ -138,17 +138,11 @@ final class RawServer: Sendable {
 
   // MARK: - Special servers
 
-  /// Starts a server that responds to a request with `count` pieces, and calls `note` after the
-  /// network has accepted each of them.
-  static func sending(
-    _ piece: ByteBuffer, count: Int, note: @escaping @Sendable () -> Void
-  ) async throws -> RawServer {
+  /// Starts a server that responds to a request with `count` pieces, as fast as the client reads.
+  static func sending(_ piece: ByteBuffer, count: Int) async throws -> RawServer {
     @Sendable func send(_ rest: Int, _ channel: any Channel) {
       guard rest > 0 else { return channel.close(promise: nil) }
-      channel.writeAndFlush(piece).whenSuccess {
-        note()
-        send(rest - 1, channel)
-      }
+      channel.writeAndFlush(piece).whenSuccess { send(rest - 1, channel) }
     }
     return try await RawServer { _, connection in
       let length = count * piece.readableBytes

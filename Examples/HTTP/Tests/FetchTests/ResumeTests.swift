@@ -33,7 +33,7 @@ import Testing
     _ arguments: [String], by signal: Int32
   ) async throws -> FetchProcess.Ending {
     let fetch = try FetchProcess(arguments, in: folder)
-    while try !folder.names.contains(where: { $0.hasSuffix(".part.json") }), fetch.isRunning {
+    while try !folder.names.contains(where: { $0.hasSuffix(".fetch-part.json") }), fetch.isRunning {
       try await Task.sleep(for: .milliseconds(5))
     }
     fetch.send(signal)
@@ -53,17 +53,6 @@ import Testing
       #expect(try await folder.fetch(arguments).status == 0)
       #expect(server.tally.requests == 2 && server.tally.partialResponses == 1)
       #expect(try isComplete(server))
-    }
-  }
-
-  @Test func deadline_keepsWhatCanBeContinued() async throws {
-    try await withServer(stalls: 2) { _, arguments in
-      _ = try await interrupted(arguments, by: SIGINT)
-      let ending = try await folder.fetch(arguments + ["--deadline", "1"])
-      #expect(ending.status == 1)
-      #expect(
-        ending.output.contains("not finished within 1.0 s; 1 partial file was kept"),
-        "\(ending.output)")
     }
   }
 

@@ -13,7 +13,7 @@ final class Downloader: Sendable {
   private let executor: any PromiseExecutor
   private let disk: any PromiseExecutor
   let time: Time
-  private let stalls: StallWatch
+  private let stalls: StallLimit
   private let mirrors = Mirrors()
   let report: @Sendable (Event) -> Void
 
@@ -27,7 +27,7 @@ final class Downloader: Sendable {
     disk: any PromiseExecutor = .global, time: Time = .real,
     report: @escaping @Sendable (Event) -> Void = { _ in }
   ) {
-    stalls = StallWatch(limit: options.stall, time: time)
+    stalls = StallLimit(limit: options.stall, time: time)
     request = Request(
       transport: transport, stalls: stalls, settings: options.settings, time: time,
       hosts: HostLimits(options.connectionsPerHost))

@@ -5,7 +5,7 @@ import PledgeFoundation
 /// Sends requests and follows redirects.
 struct Request: Sendable {
   let transport: any Transport
-  let stalls: StallWatch
+  let stalls: StallLimit
   /// The header fields and credentials that the user specified.
   let settings: RequestSettings
   let time: Time

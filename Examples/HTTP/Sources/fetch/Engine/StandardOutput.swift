@@ -1,3 +1,4 @@
+import Crypto
 import Synchronization
 
 /// A storage that writes a single file to standard output.
@@ -9,7 +10,7 @@ final class StandardOutput: Storage, Part {
       "the file can't be downloaded again, because a part of it was written to standard output"
   }
 
-  private let state = Mutex((count: 0, builder: ChecksumBuilder()))
+  private let state = Mutex((count: 0, hash: SHA256()))
 
   func present(_ file: Download) -> Int? { nil }
   func open(_ name: String) -> any Part { self }
@@ -32,11 +33,11 @@ final class StandardOutput: Storage, Part {
       guard position == state.count else { throw AlreadyWritten() }
       try StandardStreams.writeOutput(bytes)
       state.count += bytes.count
-      state.builder.update(bytes)
+      state.hash.update(bufferPointer: bytes)
     }
   }
 
   func restart() throws { try begin(ResumeState()) }
 
-  func checksum() -> Checksum { state.withLock { $0.builder.checksum } }
+  func checksum() -> Checksum { state.withLock { Checksum($0.hash.finalize()) } }
 }

@@ -1,4 +1,4 @@
-import CSHA256
+import Crypto
 import Foundation
 
 /// The SHA-256 checksum of some bytes.
@@ -13,10 +13,10 @@ struct Checksum: Hashable, Sendable, CustomStringConvertible {
     self.hex = hex.lowercased()
   }
 
-  init(of bytes: some DataProtocol) {
-    var builder = ChecksumBuilder()
-    for region in bytes.regions { region.withUnsafeBytes { builder.update($0) } }
-    self = builder.checksum
+  init(of bytes: some DataProtocol) { self.init(SHA256.hash(data: bytes)) }
+
+  init(_ digest: SHA256.Digest) {
+    hex = digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
   /// Creates the checksum of a file of any size, which is read piece by piece.
@@ -25,13 +25,9 @@ struct Checksum: Hashable, Sendable, CustomStringConvertible {
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard file >= 0 else { throw FileFailure(.open, path, errno) }
     defer { close(file) }
-    var builder = ChecksumBuilder()
-    try StandardStreams.forEachPiece(of: file, path) { builder.update($0) }
-    self = builder.checksum
-  }
-
-  fileprivate init(_ bytes: [UInt8]) {
-    hex = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    var hash = SHA256()
+    try StandardStreams.forEachPiece(of: file, path) { hash.update(bufferPointer: $0) }
+    self.init(hash.finalize())
   }
 
   var description: String { hex }
@@ -44,24 +40,5 @@ struct ChecksumMismatch: Error, Equatable, CustomStringConvertible {
 
   var description: String {
     "wrong sha256 \(actual.hex.prefix(12))…, expected \(expected.hex.prefix(12))…"
-  }
-}
-
-/// The incremental computation of a checksum.
-struct ChecksumBuilder: Sendable {
-  private var state = sha256_state()
-
-  init() { sha256_begin(&state) }
-
-  mutating func update(_ bytes: UnsafeRawBufferPointer) {
-    sha256_update(&state, bytes.baseAddress, bytes.count)
-  }
-
-  /// The checksum of the bytes so far.
-  var checksum: Checksum {
-    var state = state
-    var bytes = [UInt8](repeating: 0, count: 32)
-    sha256_end(&state, &bytes)
-    return Checksum(bytes)
   }
 }

@@ -8,7 +8,7 @@ import Pledge
 import PledgeAsyncHTTPClient
 import PledgeLifecycle
 
-// The calls to backends, which both gateways use.
+// The calls to backends, which both endpoints use.
 
 /// The addresses of the backends; promises, because the ports are known only after they have
 /// started.
@@ -44,16 +44,6 @@ func backendRequest(_ url: String, by deadline: Deadline) throws -> HTTPClient.R
       RequestID.header: RequestID.current ?? "none",
       Deadline.header: deadline.headerValue,
     ])
-}
-
-/// Returns the response, if its status is 200.
-func successful(
-  _ response: HTTPClient.Response, of backend: String
-) throws -> HTTPClient.Response {
-  guard response.status == .ok else {
-    throw BackendError(backend: backend, status: response.status)
-  }
-  return response
 }
 
 func decode<Part: Decodable>(

@@ -12,18 +12,18 @@ final class Backend<Part: Decodable & Sendable>: Sendable {
   let name: String
   let limiter: Limiter
 
-  private let address: Promise<String>
-  private let client: HTTPClient
-  private let metrics: BackendMetrics
-  private let retries: RetryPolicy
-  private let hedgeDelay: HedgeDelay?
-  private let hedgeBudget: RetryBudget
+  let address: Promise<String>
+  let client: HTTPClient
+  let metrics: BackendMetrics
+  let retries: RetryPolicy
+  let hedgeDelay: HedgeDelay?
+  let hedgeBudget: RetryBudget
 
   init(name: String, address: Promise<String>, settings: Settings, services: SharedServices) {
     self.name = name
     self.address = address
     client = services.client
-    metrics = BackendMetrics(backend: name, endpoint: "page", factory: services.metrics)
+    metrics = BackendMetrics(backend: name, factory: services.metrics)
     limiter = Limiter(settings.concurrency, queueCapacity: settings.queueCapacity)
       .measured(as: name, factory: services.metrics)
     // At most one retry for ten successes: retries must not double the load of a failing backend.
@@ -48,7 +48,7 @@ final class Backend<Part: Decodable & Sendable>: Sendable {
   /// other requests to send and receive.
   func get(_ id: Int, by deadline: Deadline) -> Promise<Part> {
     Promise.retry(on: .immediate, retries) { [self] in
-      limiter.run(on: .immediate) { self.hedged(id, by: deadline) }
+      limiter.run(on: .immediate) { self.hedgedCall(id, by: deadline) }
         .map { response in try decode(Part.self, from: response) }
         .watch(on: .immediate) { result in
           if case .failure(let error) = result { self.note(error, id) }
@@ -58,16 +58,13 @@ final class Backend<Part: Decodable & Sendable>: Sendable {
   }
 
   /// Starts a call again if it takes too long, within a budget.
-  private func hedged(_ id: Int, by deadline: Deadline) -> Promise<HTTPClient.Response> {
+  private func hedgedCall(_ id: Int, by deadline: Deadline) -> Promise<HTTPClient.Response> {
     let start = ContinuousClock.now
     guard let hedgeDelay else { return call(id, by: deadline, since: start) }
     let calls = AtomicCounter()
     let delay = hedgeDelay.current
     return Promise.hedged(on: .immediate, delay: delay, budget: hedgeBudget) { [self] in
-      if calls.increment() > 1 {
-        metrics.hedges.increment()
-        Logger.current.debug("\(name) \(id) is called again: no response within \(delay)")
-      }
+      if calls.increment() > 1 { noteHedge(id, delay) }
       return call(id, by: deadline, since: start)
     }
   }
@@ -85,17 +82,31 @@ final class Backend<Part: Decodable & Sendable>: Sendable {
           deadline: deadline.nio, logger: .current)
       }
       .traced(as: name, ofKind: .client)
-      .map(on: .immediate) { [name, metrics, hedgeDelay] response in
-        let latency = start.duration(to: .now)
-        hedgeDelay?.note(latency)
-        metrics.latency.record(duration: latency)
-        Logger.current.debug(
-          "\(name) \(id): status \(response.status.code) after \(start.elapsed)")
-        return try successful(response, of: name)
-      }
+      .map(on: .immediate) { response in try self.noted(response, id, since: start) }
   }
 
-  private func note(_ error: any Error, _ id: Int) {
+  // MARK: - Metrics and logs
+
+  func noteHedge(_ id: Int, _ delay: Duration) {
+    metrics.hedges.increment()
+    Logger.current.debug("\(name) \(id) is called again: no response within \(delay)")
+  }
+
+  /// Returns the response to a call that started at `start`, if its status is 200.
+  func noted(
+    _ response: HTTPClient.Response, _ id: Int, since start: ContinuousClock.Instant
+  ) throws -> HTTPClient.Response {
+    let latency = start.duration(to: .now)
+    hedgeDelay?.note(latency)
+    metrics.latency.record(duration: latency)
+    Logger.current.debug("\(name) \(id): status \(response.status.code) after \(start.elapsed)")
+    guard response.status == .ok else {
+      throw BackendError(backend: name, status: response.status)
+    }
+    return response
+  }
+
+  func note(_ error: any Error, _ id: Int) {
     if error is CancellationError { return }
     if error is Limiter.QueueFullError { metrics.rejected.increment() }
     metrics.failures.increment()

@@ -7,15 +7,15 @@ import PledgeTracing
 
 /// Loads a page from three backends: `/page/{id}`.
 ///
-/// Start reading here. `AsyncAwait/AsyncPageGateway.swift` does the same in plain `async`/`await`.
+/// Start reading here. `AsyncAwait/AsyncPageGateway.swift` does the same in `async` functions.
 final class PageGateway: Sendable {
   let products: Backend<Product>
   let reviews: Backend<[Review]>
   let prices: Backend<Price>
 
-  private let contents: RequestCoalescer<Int, Content>
-  private let scope: GracefulScope
-  private let timeout: Duration
+  let contents: RequestCoalescer<Int, Content>
+  let scope: GracefulScope
+  let timeout: Duration
 
   init(backends: BackendAddresses, settings: Settings, services: SharedServices) {
     func backend<Part>(_ name: String, at address: Promise<String>) -> Backend<Part> {

@@ -9,8 +9,8 @@ struct BackendMetrics: Sendable {
   /// The time from the start of a call to the first response, be it to the call or to its hedge.
   let latency: Metrics.Timer
 
-  init(backend: String, endpoint: String, factory: any MetricsFactory) {
-    let dimensions = [("backend", backend), ("endpoint", endpoint)]
+  init(backend: String, factory: any MetricsFactory) {
+    let dimensions = [("backend", backend)]
     func counter(_ label: String) -> Counter {
       Counter(label: label, dimensions: dimensions, factory: factory)
     }

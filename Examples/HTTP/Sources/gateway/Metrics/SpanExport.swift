@@ -20,7 +20,7 @@ struct SpanExport: Service {
     }
   }
 
-  private struct Line: Encodable {
+  struct Line: Codable {
     let name: String
     let trace: String
     let span: String

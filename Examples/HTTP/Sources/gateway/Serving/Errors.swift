@@ -10,7 +10,7 @@ func errorResponse(to error: any Error) -> Response {
     case is TimeoutError: .gatewayTimeout
     case let error as HTTPClientError where error == .deadlineExceeded: .gatewayTimeout
     case let error as BackendError where error.status == .gatewayTimeout: .gatewayTimeout
-    case is Limiter.QueueFullError, is QueueFullError, is CancellationError: .serviceUnavailable
+    case is Limiter.QueueFullError, is CancellationError: .serviceUnavailable
     default: .badGateway
     }
   let text = ByteBuffer(string: "\(status)\n")

@@ -7,7 +7,6 @@ import PledgeDiagnostics
 /// The endpoints of the gateway.
 struct Routes: Sendable {
   let pages: PageGateway
-  let asyncPages: AsyncPageGateway
   let backends: [UnreliableBackend]
   let settings: Settings
   let metrics: PrometheusRegistry
@@ -28,7 +27,7 @@ struct Routes: Sendable {
     }
     router.get("async/{id}") { request, context in
       let id = try context.parameters.require("id", as: Int.self)
-      let page = Task { try await asyncPages.page(id, by: deadline(of: request)) }
+      let page = Task { try await pages.asyncPage(id, by: deadline(of: request)) }
       return try await connections.whileConnected(context, cancel: page.cancel) {
         try await withTaskCancellationHandler {
           try await page.value
@@ -42,10 +41,12 @@ struct Routes: Sendable {
     router.get("health") { _, _ in
       shutdown.hasBegun ? Response(status: .serviceUnavailable) : Response(status: .ok)
     }
+    // Loads pages continuously and plots their latencies, lets you inject faults, and shows some of
+    // `/metrics` and `/debug/pending`.
     router.get("") { _, _ in
       Response(
         status: .ok, headers: [.contentType: "text/html; charset=utf-8"],
-        body: .init(byteBuffer: ByteBuffer(string: livePage)))
+        body: .init(byteBuffer: ByteBuffer(bytes: PackageResources.live_html)))
     }
     addFaults(to: router)
     return router

@@ -38,11 +38,8 @@ struct Server: Sendable {
     let shutdown = Shutdown(drain: settings.drain)
     let connections = Connections()
     let routes = Routes(
-      pages: pages,
-      asyncPages: AsyncPageGateway(
-        backends: backends.addresses, settings: settings, services: services),
-      backends: backends.all, settings: settings, metrics: metrics, shutdown: shutdown,
-      connections: connections)
+      pages: pages, backends: backends.all, settings: settings, metrics: metrics,
+      shutdown: shutdown, connections: connections)
     let gateway = Application(
       router: routes.router(),
       server: .http1(
@@ -58,7 +55,7 @@ struct Server: Sendable {
     let exports: [any Service] = tracer.map { [SpanExport(tracer: $0)] } ?? []
     let order: [any Service] =
       exports + backends.all.map { $0.application(logger: logger) }
-      + [PendingDump(), ClientShutdown(client: client), scope, gateway, shutdown]
+      + [ClientShutdown(client: client), scope, gateway, shutdown]
     group = ServiceGroup(
       configuration: .init(
         services: order, gracefulShutdownSignals: shutdownSignals, logger: logger))

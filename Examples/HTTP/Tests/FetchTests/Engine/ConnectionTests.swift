@@ -54,36 +54,6 @@ extension EngineTests {
     #expect(time.contains(world.now / .seconds(1)), "\(world.now)")
   }
 
-  @Test func filesShareOneTimer_andEachStallsAtItsOwnTime() throws {
-    let timers = Recorder<Duration>()
-    let time = world.time
-    let counting = Time(now: time.now) { delay in
-      timers.record(delay)
-      return time.after(delay)
-    }
-    // A file takes 25 s; one connection stalls after 3 of its 20 pieces.
-    let network = network { asked in
-      var reply = Reply(body: self.bytes, pause: .seconds(1.25))
-      if asked.url.path() == "/silent" { (reply.stop, reply.isSilent) = (3000, true) }
-      return reply
-    }
-    var options = Options()
-    options.policy = .exponential(attempts: 1, from: .seconds(1))
-    let ends = Recorder<Duration>()
-    let files = try ["slow", "silent", "slower", "slowest"].map {
-      Download(name: $0, mirrors: [try address("http://a/\($0)")])
-    }
-    let outcomes = try outcomes(of: files, options: options, time: counting, from: network) {
-      if case .ended = $0 { ends.record(time.now()) }
-    }
-    #expect(error(of: outcomes[1]) is Stalled)
-    #expect(outcomes.count { error(of: $0) == nil } == 3)
-    // The last piece on the stalled connection arrives after 3.755 s.
-    let end = try #require(ends.events.max())
-    #expect(abs(end / .seconds(1) - 33.755) < 0.01, "\(end)")
-    #expect(timers.count <= 3, "\(timers.events)")
-  }
-
   @Test func connectionThatBreaksAgainAndAgain_isNoReasonToGiveUpWhileItGetsOn() throws {
     var options = Options()
     options.policy = .fixed(attempts: 2, delay: .seconds(1))
@@ -216,10 +186,10 @@ extension EngineTests {
 
   /// For example, because standard output is a pipe whose reader is busy.
   @Test func receiverThatTakesItsTime_isNoStall() {
-    let watch = StallWatch(limit: .seconds(5), time: world.time)
+    let stalls = StallLimit(limit: .seconds(5), time: world.time)
     let (promise, resolver) = Promise<Void>.withResolvers()
     let meter = Meter(world.now)
-    let watched = watch.watch(promise, meter)
+    let watched = stalls.watch(promise, meter)
     meter.receive(10, now: world.time.now) {
       world.schedule(after: .seconds(100)) {}
       world.run { world.now >= .seconds(100) }

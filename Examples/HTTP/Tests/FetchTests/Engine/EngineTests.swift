@@ -24,12 +24,12 @@ import Testing
 
   /// Downloads files, and returns the outcomes.
   func outcomes(
-    of files: [Download], options: Options = Options(), time: Time? = nil,
-    from network: SimulatedNetwork, report: @escaping @Sendable (Event) -> Void = { _ in }
+    of files: [Download], options: Options = Options(), from network: SimulatedNetwork,
+    report: @escaping @Sendable (Event) -> Void = { _ in }
   ) throws -> [Result<Int, any Error>] {
     let downloader = Downloader(
       transport: network, storage: disk, options: options, disk: .immediate,
-      time: time ?? world.time, report: report)
+      time: world.time, report: report)
     let work = downloader.downloadAll(files)
     world.run { !work.isPending }
     return try #require(try work.currentResult?.get())

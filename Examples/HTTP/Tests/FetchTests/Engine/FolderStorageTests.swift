@@ -23,7 +23,7 @@ import Testing
     let open = try [begin("b"), begin("c"), storage.open("d")]
     try open[1].save(ResumeState())
     storage.close()
-    #expect(try folder.names == ["a", "c.part", "c.part.json"])
+    #expect(try folder.names == ["a", "c.fetch-part", "c.fetch-part.json"])
     #expect(storage.keptCount == 1)
     for part in open {
       let failure = #expect(throws: FileFailure.self) {

@@ -32,18 +32,4 @@ import Testing
       #expect(throws: FileFailure(operation, path, code)) { try Checksum(ofFileAt: path) }
     }
   }
-
-  /// Tests lengths near the block and padding sizes, each in one piece and in many.
-  @Test(arguments: [1, 7, 55, 63, 64, 65, 999])
-  func checksum_inPieces_isThatOfTheWhole(piece: Int) {
-    let bytes = Data((0..<1000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
-    var builder = ChecksumBuilder()
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      rest.prefix(piece).withUnsafeBytes { builder.update($0) }
-      rest = rest.dropFirst(piece)
-    }
-    #expect(builder.checksum == Checksum(of: bytes))
-    #expect(builder.checksum == Checksum(of: bytes), "asking changes nothing")
-  }
 }

@@ -44,7 +44,7 @@ import Testing
     ("http://a/x out=../b", "cannot be used as a file name"),
     ("http://a/x out=/etc/passwd", "cannot be used as a file name"),
     ("http://a/x out=", "cannot be used as a file name"),
-    ("http://a/x out=b.part", "cannot be used as a file name"),
+    ("http://a/x out=b.fetch-part", "cannot be used as a file name"),
     ("http://a/x out=\"b", "never closed"),
   ])
   func parse_whenLineIsFaulty_saysWhatIsWrong(line: String, fault: String) throws {
@@ -86,7 +86,8 @@ import Testing
     ("http://a/.bashrc", "_bashrc"), ("http://a/-rf", "_rf"),
     ("http://a/a%5Cb%3Ac", "a_b_c"), ("http://a/a%00b%0Ac", "a_b_c"),
     ("http://a/exe%E2%80%AEgpj.scr", "exe_gpj.scr"), ("http://a/%FF%FE", "%FF%FE"),
-    ("http://a/x.PART", "x.PART_"), ("http://a/x.part.json", "x.part.json_"),
+    ("http://a/x.FETCH-PART", "x.FETCH-PART_"),
+    ("http://a/x.fetch-part.json", "x.fetch-part.json_"),
     ("http://a/%E6%97%A5%E6%9C%AC.txt", "日本.txt"),
   ])
   func name_fromAddress_isSafe(address: String, name: String) throws {
@@ -105,7 +106,9 @@ import Testing
   }
 
   @Test func safe_ofAnyResult_changesNothing() {
-    for name in ["", ".", "..", "...", " ", "-", ".part", "a.part", "\0", "/", "a/b", "é\u{301}"] {
+    for name in [
+      "", ".", "..", "...", " ", "-", ".fetch-part", "a.fetch-part", "\0", "/", "a/b", "é\u{301}",
+    ] {
       let safe = FileNames.safe(name)
       #expect(FileNames.safe(safe) == safe)
       #expect(!safe.isEmpty && !safe.contains("/"))

@@ -36,7 +36,7 @@ import Testing
     try file.write("four?", at: 0)
     try file.save(four)
     #expect(file.close())
-    #expect(try folder.names == ["a.part", "a.part.json"])
+    #expect(try folder.names == ["a.fetch-part", "a.fetch-part.json"])
   }
 
   @Test func write_isForAFileThatHasBegun_untilItIsCommitted() throws {
@@ -45,7 +45,7 @@ import Testing
     #expect(throws: FileFailure.self) { try file.commit() }
     #expect(try folder.names.isEmpty)
     try file.begin(ResumeState())
-    #expect(try folder.names == ["a b.txt.part"])
+    #expect(try folder.names == ["a b.txt.fetch-part"])
     try file.write("two", at: 4)
     try file.write("one ", at: 0)
     try file.commit()
@@ -78,14 +78,14 @@ import Testing
       at: folder.file("a"), withIntermediateDirectories: false)
     var failure = #expect(throws: FileFailure.self) { try file.commit() }
     #expect(failure?.operation == .rename)
-    #expect(try folder.names == ["a", "a.part"])
+    #expect(try folder.names == ["a", "a.fetch-part"])
     file.close()
     failure = #expect(throws: FileFailure.self) { try open("a") }
     #expect(failure?.code == EISDIR)
     #expect(try folder.names == ["a"])
     let lost = try PartialFile(for: "a", in: folder.path("missing/"))
     failure = #expect(throws: FileFailure.self) { try lost.begin(ResumeState()) }
-    #expect(failure?.code == ENOENT && failure?.description.contains("missing/a.part") == true)
+    #expect(failure?.code == ENOENT && failure?.path.hasSuffix("missing/a.fetch-part") == true)
   }
 
   @Test(arguments: [true, false])
@@ -102,9 +102,9 @@ import Testing
     try leavePartialFile()
     let file = try open("a")
     #expect(file.leftover == four)
-    #expect(try folder.text("a.part") == "four?", "nothing is changed yet")
+    #expect(try folder.text("a.fetch-part") == "four?", "nothing is changed yet")
     try file.begin(four)
-    #expect(try folder.text("a.part") == "four", "bytes beyond the record are removed")
+    #expect(try folder.text("a.fetch-part") == "four", "bytes beyond the record are removed")
     try file.write(" more.", at: 4)
     try file.commit()
     #expect(try folder.text("a") == "four more." && folder.names == ["a"])
@@ -135,7 +135,7 @@ import Testing
     let file = try open("a")
     if isRestarted { try file.restart() }
     #expect(file.close(), "there is something to continue")
-    #expect(try folder.text("a.part") == "four?")
+    #expect(try folder.text("a.fetch-part") == "four?")
     #expect(try open("a").leftover == four)
   }
 
@@ -144,7 +144,7 @@ import Testing
     let file = try begin("a")
     try file.write("four", at: 0)
     try file.save(four)
-    let copy = try #require(copyOfDescriptor(of: "a.part"))
+    let copy = try #require(copyOfDescriptor(of: "a.fetch-part"))
     defer { close(copy) }
     #expect(file.close())
     let next = try open("a")
@@ -165,8 +165,8 @@ import Testing
   @Test func begin_withAnEmptyState_discardsWhatAnEarlierRunLeft() throws {
     try leavePartialFile()
     let file = try begin("a")
-    #expect(try folder.names == ["a.part"])
-    #expect(try folder.text("a.part") == "")
+    #expect(try folder.names == ["a.fetch-part"])
+    #expect(try folder.text("a.fetch-part") == "")
     #expect(!file.close())
     #expect(try folder.names.isEmpty)
   }
@@ -183,12 +183,12 @@ import Testing
     #expect(first.close())
     let failure = #expect(throws: FileFailure.self) { try second.begin(four) }
     #expect(failure?.operation == .lock)
-    #expect(try folder.text("a.part") == "four.")
+    #expect(try folder.text("a.fetch-part") == "four.")
     #expect(try open("a").leftover == five)
   }
 
   @Test func recordOfAFileThatWasCommitted_isRemoved() throws {
-    try JSONEncoder().encode(four).write(to: folder.file("a.part.json"))
+    try JSONEncoder().encode(four).write(to: folder.file("a.fetch-part.json"))
     let file = try open("a")
     #expect(file.leftover == nil)
     try file.begin(ResumeState())
@@ -197,21 +197,11 @@ import Testing
     #expect(try folder.names == ["a"])
   }
 
-  // MARK: - Files of someone else's
-
-  @Test func recordOfTheUser_isNotTouched() throws {
-    try Data("mine".utf8).write(to: folder.file("a.part.json"))
-    let file = try begin("a")
-    try file.write("four", at: 0)
-    try file.save(four)
-    #expect(!file.close(), "it can't be resumed")
-    #expect(try folder.names == ["a.part.json"] && folder.text("a.part.json") == "mine")
-  }
-
-  /// Each of these is a file of the user's that has the name of a partial file or its record.
+  /// Each of these can be left by a run that was killed, or has the name by accident.
   @Test(
     arguments: [
-      ("mine", nil), ("mine", ""), ("mine", "{}"), ("four", "{"), ("four", #"{"segments":[]}"#),
+      ("old and longer", nil), ("old", ""), ("old", "{}"), ("four", "{"),
+      ("four", #"{"segments":[]}"#),
       ("four", #"{"segments":[{"start":0,"position":9,"end":10}]}"#),
       ("four", #"{"segments":[{"start":5,"position":1,"end":10}]}"#),
       ("four", #"{"segments":[{"start":2,"position":4,"end":10}]}"#),
@@ -219,38 +209,16 @@ import Testing
       ("four", #"{"segments":[{"start":0,"position":4},{"start":10,"position":10}]}"#),
       ("four", #"{"size":10,"segments":[{"start":0,"position":4,"end":99}]}"#),
     ] as [(String, String?)])
-  func filesOfTheUser_areNotTouched(part: String, record: String?) throws {
-    try Data(part.utf8).write(to: folder.file("a.part"))
-    try record.map { try Data($0.utf8).write(to: folder.file("a.part.json")) }
-    let mine = try folder.names
+  func partialFile_withoutAValidRecord_isOverwritten(part: String, record: String?) throws {
+    try Data(part.utf8).write(to: folder.file("a.fetch-part"))
+    try record.map { try Data($0.utf8).write(to: folder.file("a.fetch-part.json")) }
     let file = try open("a")
     #expect(file.leftover == nil)
     try file.begin(ResumeState())
-    try file.write("four", at: 0)
-    try file.save(four)
-    #expect(file.close())
-    #expect(try Set(folder.names) == Set(mine).union(["a.1.part", "a.1.part.json"]))
-    // A later run finds its own file, and continues it.
-    let next = try open("a")
-    #expect(next.leftover == four)
-    try next.begin(four)
-    try next.commit()
-    #expect(try Set(folder.names) == Set(mine).union(["a"]))
-    #expect(try folder.text("a.part") == part)
-    #expect(try record == nil || folder.text("a.part.json") == record)
-  }
-
-  @Test func filesThatAppear_areNotTouched() throws {
-    let file = try open("a")
-    for name in ["a.part", "a.1.part.json", "a.2.part"] {
-      try Data("mine".utf8).write(to: folder.file(name))
-    }
-    try file.begin(ResumeState())
-    #expect(try folder.names == ["a.1.part.json", "a.2.part", "a.3.part", "a.part"])
-    try Data("mine".utf8).write(to: folder.file("a.3.part.json"))
-    try file.save(four)
+    #expect(try folder.names == ["a.fetch-part"])
+    try file.write("new", at: 0)
     try file.commit()
-    for name in try folder.names where name != "a" { #expect(try folder.text(name) == "mine") }
+    #expect(try folder.names == ["a"] && folder.text("a") == "new")
   }
 
   @Test func fileThatAnotherDownloadWrites_isAnError() throws {
@@ -267,21 +235,21 @@ import Testing
     #expect(try folder.text("a") == "mine")
   }
 
-  @Test func linkFIFOAndFolderWithPartialNames_areLeftAlone() throws {
-    let manager = FileManager.default
+  @Test func linkAndFIFOWithPartialNames_areLeftAlone() throws {
     try Data("precious".utf8).write(to: folder.file("target"))
-    try manager.createSymbolicLink(
-      at: folder.file("a.part"), withDestinationURL: folder.file("target"))
-    #expect(mkfifo(folder.path("b.part"), 0o600) == 0)
-    try manager.createDirectory(
-      at: folder.file("b.1.part.json"), withIntermediateDirectories: false)
-    for name in ["a", "b"] { try begin(name).commit() }
+    try FileManager.default.createSymbolicLink(
+      at: folder.file("a.fetch-part"), withDestinationURL: folder.file("target"))
+    #expect(mkfifo(folder.path("b.fetch-part"), 0o600) == 0)
+    // With a reader, the FIFO can be opened for writing.
+    let reader = Foundation.open(folder.path("b.fetch-part"), O_RDONLY | O_NONBLOCK)
+    defer { close(reader) }
+    for name in ["a", "b"] { #expect(throws: FileFailure.self) { try begin(name) } }
     #expect(try folder.text("target") == "precious")
-    #expect(try folder.names == ["a", "a.part", "b", "b.1.part.json", "b.part", "target"])
+    #expect(try folder.names == ["a.fetch-part", "b.fetch-part", "target"])
   }
 
   @Test func isPartialName_isTrueForPartialNamesAlone() {
-    let names = ["a.part", "a.part.json", "a.parts", "part"]
+    let names = ["a.fetch-part", "a.fetch-part.json", "a.fetch-parts", "a.part"]
     #expect(names.map(PartialFile.isPartialName) == [true, true, false, false])
   }
 }
