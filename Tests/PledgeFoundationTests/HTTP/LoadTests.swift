@@ -226,15 +226,15 @@ extension FoundationTests {
     }
 
     @Test func load_whenTheBodyIsCutOff_isRetried() async throws {
-      let attempts = Counter()
+      let attempts = CallCounter()
       let url = try server.url("/truncated")
       let policy = RetryPolicy.fixed(attempts: 3, delay: .zero).retryingTransientErrors()
       let promise = Promise.retry(policy) { [session] in
-        attempts.raise()
+        attempts.call()
         return session.load(url)
       }
       _ = try? await promise.value
-      #expect(attempts.value == 3)
+      #expect(attempts.count == 3)
     }
 
     @Test func upload_whenTheFileIsMissing_rejects() async throws {
