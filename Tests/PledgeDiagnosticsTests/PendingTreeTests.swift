@@ -228,21 +228,6 @@ extension TraceTests {
       }
     }
 
-    @Test func firstOfACircle_saysForWhatItWaits() throws {
-      try tracing { trace in
-        let (promise, resolver) = Promise<Int>.withResolvers()
-        let outer = Promise.value(1).then(on: .immediate) { _ in promise.map(on: .immediate) { $0 }
-        }
-        resolver.resolve(with: outer)
-        let tree = trace.pendingTree()
-        let first = try #require(tree.roots.first)
-        #expect(first.description.contains(/: waits for #\d+, in a cycle|: its handler returned #/))
-        #expect(!tree.description.contains("resolver has not settled"))
-        outer.ignoreErrors()
-        promise.cancel()
-      }
-    }
-
     @Test func operationOfALimiter_waitsForRoom() throws {
       try tracing { trace in
         let limiter = Limiter(1)

@@ -39,12 +39,20 @@ extension FoundationTests {
       await next.value
     }
 
-    @Test func next_onceFulfilled_hasNoObserver() async throws {
+    @Test func next_onceFulfilled_hasNoObserver_andReleasesTransform() async throws {
       let calls = CallCounter()
-      let next = center.next(name) { _ in calls.record(()) }
+      weak var witness: CallCounter?
+      let next: Guarantee<Void> = {
+        let captured = CallCounter()
+        witness = captured
+        return center.next(name) { _ in
+          captured.call()
+          return calls.record(())
+        }
+      }()
       for _ in 0..<3 { center.post(name: name, object: nil) }
       await next.value
-      #expect(calls.count == 1)
+      #expect(calls.count == 1 && witness == nil)
     }
 
     @Test func next_onceCancelled_hasNoObserver() async throws {
@@ -64,18 +72,6 @@ extension FoundationTests {
       center.post(name: name, object: nil)
       #expect(calls.count == 0)
       await #expect(throws: CancellationError.self) { try await next.value }
-    }
-
-    @Test func next_onceFulfilled_releasesTransform() async throws {
-      weak var witness: CallCounter?
-      let next = {
-        let captured = CallCounter()
-        witness = captured
-        return center.next(name) { _ in captured.record(()) }
-      }()
-      center.post(name: name, object: nil)
-      await next.value
-      #expect(witness == nil)
     }
 
     @Test func cancel_racingWithPosts_settlesOnce() async throws {

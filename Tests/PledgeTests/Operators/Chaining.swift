@@ -247,4 +247,10 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     try await expectCancellation(of: promise)
     work.open()
   }
+
+  @Test func resolverMethods_areHandlers() async throws {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    Promise.value(4).done(resolver.fulfill).catch(resolver.reject)
+    try await expectFulfillment(of: promise, with: 4)
+  }
 }

@@ -6,7 +6,6 @@ import Testing
 /// Scopes that close, and `cancelAndFinish()`.
 @Suite struct ClosingScopes {
   let log = Recorder<String>()
-
   let work = StubbornWork()
 
   /// A task that ignores its cancellation until the work is open.

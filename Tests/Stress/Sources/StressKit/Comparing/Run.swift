@@ -105,8 +105,6 @@ final class Run<Engine: System>: @unchecked Sendable {
     }) {}
   }
 
-  private func track(_ label: String) -> HandlerToken { HandlerToken(lifetimes.track(label)) }
-
   // MARK: Steps
 
   private func promise(_ id: Int) -> Engine.Promise? { state.withLock { $0.promises[id] } }
@@ -164,10 +162,10 @@ final class Run<Engine: System>: @unchecked Sendable {
       let inputs = inputs.compactMap { promise($0) }
       if !inputs.isEmpty { define(id, system.gather(gathering, inputs)) }
     case .limited(let limiter, let body):
-      let token = track("handler \(id)")
+      let token = lifetimes.track("handler \(id)")
       define(id, system.limited(limiter) { [self] in try promise(of: body, id, nil, token) })
     case .coalesced(let key, let body):
-      let token = track("handler \(id)")
+      let token = lifetimes.track("handler \(id)")
       define(id, system.coalesced(key) { try promise(of: body, id, nil, token) })
     case .fulfill(let target):
       guard let resolver = resolver(target) else { return }
@@ -183,7 +181,7 @@ final class Run<Engine: System>: @unchecked Sendable {
       system.resolve(resolver, with: promise)
     case .onCancel(let target, let steps):
       guard let resolver = resolver(target) else { return }
-      let token = track("onCancel \(id)")
+      let token = lifetimes.track("onCancel \(id)")
       system.onCancel(resolver) { [self] in
         note(id, .toldToStop)
         for step in steps { act(step) }
@@ -213,7 +211,7 @@ final class Run<Engine: System>: @unchecked Sendable {
   private func attach(_ step: Step) {
     let id = step.id
     guard let source = step.operation.source.flatMap({ promise($0) }) else { return }
-    let token = track("handler \(id)")
+    let token = lifetimes.track("handler \(id)")
     if let place = step.operation.place { state.withLock { $0.places[id] = place } }
     switch step.operation {
     case .map(_, let place, let body):
@@ -255,7 +253,7 @@ final class Run<Engine: System>: @unchecked Sendable {
 
   /// Runs the body of a handler that returns a number, and that captures `token`.
   private func number(
-    of body: Body, _ id: Int, _ input: Outcome?, _ token: HandlerToken
+    of body: Body, _ id: Int, _ input: Outcome?, _ token: LifetimeTracker.Token
   ) throws -> Int {
     note(id, .ran(input))
     for step in body.steps { act(step) }
@@ -265,7 +263,7 @@ final class Run<Engine: System>: @unchecked Sendable {
 
   /// Runs the body of a handler that returns a promise, and that captures `token`.
   private func promise(
-    of body: Body, _ id: Int, _ input: Outcome?, _ token: HandlerToken
+    of body: Body, _ id: Int, _ input: Outcome?, _ token: LifetimeTracker.Token
   ) throws -> Engine.Promise {
     let value = try number(of: body, id, input, token)
     if case .promise(let other) = body.result, let promise = promise(other) { return promise }
