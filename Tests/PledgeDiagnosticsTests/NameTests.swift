@@ -26,19 +26,6 @@ extension TraceTests {
       }
     }
 
-    @Test func name_standsInWaitCycles() {
-      tracing { trace in
-        let (promise, resolver) = Promise<Int>.withResolvers()
-        let outer = Promise.value(1).then(on: .immediate) { _ in promise.map(on: .immediate) { $0 }
-        }
-        outer.named("outer")
-        resolver.resolve(with: outer)
-        #expect(trace.waitCycles().first?.description.contains("\u{201C}outer\u{201D}") == true)
-        outer.ignoreErrors()
-        promise.cancel()
-      }
-    }
-
     @Test func guarantees_haveNames() {
       tracing { trace in
         let (guarantee, resolver) = Guarantee<Int>.withResolvers()

@@ -169,27 +169,15 @@ extension TraceTests {
       }
     }
 
-    @Test func taskThatAwaits_standsBelow() async throws {
+    @Test(arguments: [nil, "load profile"])
+    func taskThatAwaits_standsBelow_withItsName(_ name: String?) async throws {
       try await tracing { trace in
         let (promise, resolver) = Promise<Int>.withResolvers()
-        let task = Task { try await promise.value }
+        let task = Task(name: name) { try await promise.value }
         try await waitUntil { trace.pendingTree().nodes.count == 2 }
         let node = try #require(trace.pendingTree().nodes.last)
-        #expect(node.description.contains("await: a task waits, for ") && node.depth == 1)
-        resolver.fulfill(1)
-        #expect(try await task.value == 1)
-        #expect(trace.pendingTree().nodes.isEmpty)
-      }
-    }
-
-    @Test func taskWithAName_isShownWithIt() async throws {
-      try await tracing { trace in
-        let (promise, resolver) = Promise<Int>.withResolvers()
-        let task = Task(name: "load profile") { try await promise.value }
-        try await waitUntil { trace.pendingTree().nodes.count == 2 }
-        let node = try #require(trace.pendingTree().nodes.last)
-        #expect(
-          node.description.contains("await \u{201C}load profile\u{201D}: a task waits, for "))
+        let shown = name.map { " \u{201C}\($0)\u{201D}" } ?? ""
+        #expect(node.description.contains("await\(shown): a task waits, for ") && node.depth == 1)
         resolver.fulfill(1)
         #expect(try await task.value == 1)
         #expect(trace.pendingTree().nodes.isEmpty)
@@ -237,21 +225,6 @@ extension TraceTests {
         #expect(!files.contains { file in file.hasPrefix("Pledge/") })
         all.cancel()
         never.cancel()
-      }
-    }
-
-    @Test func firstOfACircle_saysForWhatItWaits() throws {
-      try tracing { trace in
-        let (promise, resolver) = Promise<Int>.withResolvers()
-        let outer = Promise.value(1).then(on: .immediate) { _ in promise.map(on: .immediate) { $0 }
-        }
-        resolver.resolve(with: outer)
-        let tree = trace.pendingTree()
-        let first = try #require(tree.roots.first)
-        #expect(first.description.contains(/: waits for #\d+, in a cycle|: its handler returned #/))
-        #expect(!tree.description.contains("resolver has not settled"))
-        outer.ignoreErrors()
-        promise.cancel()
       }
     }
 

@@ -63,13 +63,14 @@ extension TraceTests {
       }
     }
 
-    @Test func absurdLimits_countAsOne() {
-      for limit in [0, -1, .min] {
-        tracing(limit: limit, capturesPlaces: false) { trace in
-          let promises = (0..<3).map { _ in Promise<Int>.withResolvers() }
-          #expect(trace.count == 1)
-          for (promise, _) in promises { promise.ignoreErrors() }
-        }
+    @Test(arguments: [(0, 1), (-1, 1), (.min, 1), (10, 10)])
+    func limit_holdsAlsoForPendingPromises_andIsAtLeastOne(_ limit: Int, _ count: Int) {
+      tracing(limit: limit, capturesPlaces: false) { trace in
+        let pairs = (0..<100).map { _ in Promise<Int>.withResolvers() }
+        #expect(trace.count == count)
+        #expect(trace.forgotten == 100 - count)
+        for pair in pairs { pair.resolver.fulfill(1) }
+        #expect(trace.count == count)
       }
     }
 
@@ -88,16 +89,6 @@ extension TraceTests {
     ])
     func times_areBrief(_ nanoseconds: Int64, _ text: String) {
       #expect(nanoseconds.brief == text)
-    }
-
-    @Test func limit_holdsAlsoForPendingPromises() {
-      tracing(limit: 10, capturesPlaces: false) { trace in
-        let pairs = (0..<100).map { _ in Promise<Int>.withResolvers() }
-        #expect(trace.count == 10)
-        #expect(trace.forgotten == 90)
-        for pair in pairs { pair.resolver.fulfill(1) }
-        #expect(trace.count == 10)
-      }
     }
 
     @Test func reusedIDs_doNotMixPromisesUp() {

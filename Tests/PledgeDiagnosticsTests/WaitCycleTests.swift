@@ -53,7 +53,7 @@ extension TraceTests {
         let (promise, resolver) = Promise<Int>.withResolvers()
         let outer = Promise.value(1).map(on: .immediate) { $0 }.then(on: .immediate) { _ in
           promise.map(on: .immediate) { $0 }
-        }
+        }.named("outer")
         let end = outer.map(on: .immediate) { $0 }
         #expect(trace.waitCycles().isEmpty)
         resolver.resolve(with: outer)
@@ -62,9 +62,13 @@ extension TraceTests {
         #expect(cycle.isCertain)
         #expect(cycle.description.contains("which its handler returned"))
         #expect(cycle.description.contains("one of its inputs"))
+        #expect(cycle.description.contains("\u{201C}outer\u{201D}"))
         let tree = trace.pendingTree()
         #expect(tree.cycles.count == 1)
         #expect(tree.roots.count == 1)
+        let first = try #require(tree.roots.first).description
+        #expect(first.contains(/: waits for #\d+, in a cycle|: its handler returned #/))
+        #expect(!tree.description.contains("resolver has not settled"))
         #expect(tree.node(outer.id) != nil, "what has no root is shown nevertheless")
         #expect(tree.description.contains(": see above"))
         #expect((tree.node(end.id)?.depth ?? 0) > 0, "it waits for the cycle")

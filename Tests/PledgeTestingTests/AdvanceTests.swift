@@ -11,29 +11,10 @@ import Testing
     for _ in 0..<2_000 {
       let (promise, resolver) = Promise<Int>.withResolvers()
       let limited = promise.timeout(after: .seconds(1), clock: clock)
-      await clock.sleepers(atLeast: 1)
       await clock.advance(by: .seconds(1))
       #expect(!limited.isPending)
       limited.ignoreErrors()
       withExtendedLifetime(resolver) {}
-    }
-  }
-
-  @Test func sleepers_wakeAtTheirOwnTimes_inOrder() async throws {
-    for round in 0..<20 {
-      let clock = TestClock()
-      let wakes = Recorder<[Int]>()
-      let tasks = [3, 1, 2].map { seconds in
-        Task {
-          try await clock.sleep(for: .seconds(seconds))
-          wakes.record([seconds, Int(clock.now.offset / .seconds(1))])
-        }
-      }
-      await clock.sleepers(atLeast: 3)
-      await clock.advance(by: .seconds(10))
-      #expect(wakes.events == [[1, 1], [2, 2], [3, 3]], "round \(round)")
-      #expect(clock.now.offset == .seconds(10))
-      for task in tasks { try await task.value }
     }
   }
 
@@ -48,20 +29,6 @@ import Testing
     }
     await clock.advance(by: .seconds(1))
     #expect(wakes.events == Array(0..<50))
-  }
-
-  @Test func loopOfSleeps_isOneAdvance() async throws {
-    let wakes = Recorder<Duration>()
-    let task = Task { [clock] in
-      for _ in 0..<5 {
-        try await clock.sleep(for: .seconds(1))
-        wakes.record(clock.now.offset)
-      }
-    }
-    await clock.sleepers(atLeast: 1)
-    await clock.advance(by: .seconds(5))
-    #expect(wakes.events == (1...5).map { .seconds($0) })
-    try await task.value
   }
 
   @Test func wokenTask_hasRunUpToItsNextSuspension() async throws {
@@ -81,17 +48,6 @@ import Testing
     gate.resolver.fulfill()
     try await task.value
     #expect(steps.events.last == "done")
-  }
-
-  @Test @MainActor func taskOfAnActor_goesOnThere() async throws {
-    let task = Task { @MainActor [clock] in
-      try await clock.sleep(for: .seconds(1))
-      try ExecutorProbe.main.expectCurrent()
-      return clock.now.offset
-    }
-    await clock.sleepers(atLeast: 1)
-    await clock.advance(by: .seconds(1))
-    #expect(try await task.value == .seconds(1))
   }
 
   @Test func handlerThatBlocks_andTaskThatYields_untilTimeHasPassed_areNotWaitedForForEver()

@@ -13,25 +13,6 @@ import Testing
     }
   }
 
-  @Test func run_letsAllTimePass() async throws {
-    let order = Recorder<Int>()
-    let tasks = [sleeper(3_600, order), sleeper(7_200, order)]
-    await clock.sleepers(atLeast: 2)
-    await clock.run()
-    for task in tasks { try await task.value }
-    #expect(clock.now.offset == .seconds(7_200))
-  }
-
-  @Test func runUntil_followsOneSleepAfterTheOther() async throws {
-    let start = Promise.value(0)
-    let chain = (1...5).reduce(start) { [clock] promise, hour in
-      promise.delay(.seconds(3_600), clock: clock).map { $0 + hour }
-    }
-    await clock.run(until: chain)
-    try await expectFulfillment(of: chain, with: 15)
-    #expect(clock.now.offset == .seconds(5 * 3_600))
-  }
-
   @Test func runUntil_takesAGuarantee() async {
     let late = Promise<Int>.never.timeout(after: .seconds(5), clock: clock)
     let end = late.done { _ in }.catch { _ in }

@@ -13,7 +13,7 @@ extension FoundationTests {
     let server: LoopbackServer
     let session = URLSession(configuration: .ephemeral)
     let received = Guarded(Data())
-    let calls = Counter()
+    let calls = CallCounter()
 
     init() throws { server = try LoopbackServer() }
 
@@ -23,7 +23,7 @@ extension FoundationTests {
       session.stream(
         try server.url(path), acceptsAnyStatus: acceptsAnyStatus, progress: progress
       ) { [received, calls] data in
-        calls.raise()
+        calls.call()
         received.withLock { $0.append(data) }
       }
     }
@@ -34,7 +34,7 @@ extension FoundationTests {
       let response = try await stream("/bytes/5000000").value
       #expect((response as? HTTPURLResponse)?.statusCode == 200)
       #expect(received.withLock { $0 } == Data(repeating: 0x78, count: 5_000_000))
-      #expect(calls.value > 1)
+      #expect(calls.count > 1)
     }
 
     @Test func stream_whileBytesArrive_handsThemOn() async throws {
@@ -54,7 +54,7 @@ extension FoundationTests {
       let error = await #expect(throws: HTTPStatusError.self) { try await promise.value }
       #expect(error?.status == 404)
       #expect(error?.body == Data("status 404".utf8))
-      #expect(calls.value == 0)
+      #expect(calls.count == 0)
     }
 
     @Test func stream_acceptingAnyStatus_handsOnTheBody() async throws {
@@ -70,12 +70,12 @@ extension FoundationTests {
 
     @Test func stream_whenReceiveThrows_rejectsAndHangsUp() async throws {
       let promise = session.stream(try server.url("/slow")) { [calls] _ in
-        calls.raise()
+        calls.call()
         throw Boom()
       }
       await #expect(throws: Boom.self) { try await promise.value }
       await server.next(.hungUp("/slow")).value
-      #expect(calls.value == 1)
+      #expect(calls.count == 1)
     }
 
     @Test func cancel_whileBytesArrive_hangsUp() async throws {
@@ -84,7 +84,7 @@ extension FoundationTests {
       promise.cancel()
       await #expect(throws: CancellationError.self) { try await promise.value }
       await server.next(.hungUp("/slow")).value
-      #expect(calls.value == 1)
+      #expect(calls.count == 1)
     }
 
     @Test(arguments: ["/ok", "/status/500", "/truncated", "/slow", "throws"])

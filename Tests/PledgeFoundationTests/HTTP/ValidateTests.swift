@@ -1,6 +1,7 @@
 import Foundation
 import Pledge
 import PledgeFoundation
+import PledgeTesting
 import Testing
 
 #if canImport(FoundationNetworking)
@@ -160,16 +161,16 @@ extension FoundationTests {
     }
 
     @Test func retry_ofTransientErrors_givesUpAt404AtOnce() async throws {
-      let asked = Counter()
+      let asked = CallCounter()
       let session = session
       let url = try server.url("/status/404")
       let policy = RetryPolicy.fixed(attempts: 5, delay: .zero).retryingTransientErrors()
       let promise = Promise.retry(policy) {
-        asked.raise()
+        asked.call()
         return session.load(url).validate()
       }
       await #expect(throws: HTTPStatusError.self) { try await promise.value }
-      #expect(asked.value == 1)
+      #expect(asked.count == 1)
     }
 
     @Test func statusError_ofAnotherClient_readsTheHeadersInAnyCase() throws {
@@ -181,13 +182,13 @@ extension FoundationTests {
       let session = session
       let url = try server.url("/status/503?after=0")
       let policy = RetryPolicy.fixed(attempts: 3, delay: .seconds(1000)).honoringRetryAfter()
-      let asked = Counter()
+      let asked = CallCounter()
       let promise = Promise.retry(policy) {
-        asked.raise()
+        asked.call()
         return session.load(url).validate()
       }
       await #expect(throws: HTTPStatusError.self) { try await promise.value }
-      #expect(asked.value == 3)
+      #expect(asked.count == 3)
     }
   }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import Pledge
 import PledgeFoundation
+import PledgeTesting
 import Testing
 
 extension FoundationTests {
@@ -38,43 +39,39 @@ extension FoundationTests {
       await next.value
     }
 
-    @Test func next_onceFulfilled_hasNoObserver() async throws {
-      let calls = Counter()
-      let next = center.next(name) { _ in calls.raise() }
+    @Test func next_onceFulfilled_hasNoObserver_andReleasesTransform() async throws {
+      let calls = CallCounter()
+      weak var witness: CallCounter?
+      let next: Guarantee<Void> = {
+        let captured = CallCounter()
+        witness = captured
+        return center.next(name) { _ in
+          captured.call()
+          return calls.record(())
+        }
+      }()
       for _ in 0..<3 { center.post(name: name, object: nil) }
       await next.value
-      #expect(calls.value == 1)
+      #expect(calls.count == 1 && witness == nil)
     }
 
     @Test func next_onceCancelled_hasNoObserver() async throws {
-      let calls = Counter()
-      weak var witness: Counter?
+      let calls = CallCounter()
+      weak var witness: CallCounter?
       let next: Promise<Void> = {
-        let captured = Counter()
+        let captured = CallCounter()
         witness = captured
         return center.next(name) { _ in
-          captured.raise()
-          return calls.raise()
+          captured.record(())
+          return calls.record(())
         }.promise
       }()
       #expect(witness != nil)
       next.cancel()
       #expect(witness == nil)
       center.post(name: name, object: nil)
-      #expect(calls.value == 0)
+      #expect(calls.count == 0)
       await #expect(throws: CancellationError.self) { try await next.value }
-    }
-
-    @Test func next_onceFulfilled_releasesTransform() async throws {
-      weak var witness: Counter?
-      let next = {
-        let captured = Counter()
-        witness = captured
-        return center.next(name) { _ in captured.raise() }
-      }()
-      center.post(name: name, object: nil)
-      await next.value
-      #expect(witness == nil)
     }
 
     @Test func cancel_racingWithPosts_settlesOnce() async throws {

@@ -48,16 +48,16 @@ extension FoundationTests {
 
     @Test func next_where_waitsForTheValueThatIsWanted() async throws {
       let model = Model()
-      let evaluated = Counter()
+      let evaluated = CallCounter()
       let next = Guarantee.next(
         of: {
-          evaluated.raise()
+          evaluated.call()
           return model.count
         }, where: { $0 > 2 })
       for count in 1...3 {
         #expect(next.isPending)
         model.count = count
-        try await waitUntil { evaluated.value == count + 1 }
+        try await waitUntil { evaluated.count == count + 1 }
       }
       #expect(await next.value == 3)
     }

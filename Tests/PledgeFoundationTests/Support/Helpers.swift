@@ -1,5 +1,4 @@
 import Foundation
-@_spi(DropIns) import Pledge
 import Testing
 
 /// Tests that count the resources of the process, and therefore run one at a time.
@@ -32,15 +31,6 @@ final class TemporaryFolder: Sendable {
   }
 
   func file(_ name: String) -> URL { url.appendingPathComponent(name) }
-}
-
-/// A count that any thread can increment.
-final class Counter: Sendable {
-  private let count = Atomic(0)
-
-  func raise() { count.wrappingAdd(1, ordering: .relaxed) }
-
-  var value: Int { count.load(ordering: .acquiring) }
 }
 
 /// A value that is guarded by a lock that ThreadSanitizer understands.

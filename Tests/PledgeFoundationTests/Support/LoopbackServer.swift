@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import Pledge
+import PledgeTesting
 
 /// A small HTTP/1.1 server on 127.0.0.1 in this process, with one thread per connection.
 ///
@@ -42,7 +43,7 @@ final class LoopbackServer: Sendable {
   private let steps = DispatchSemaphore(value: 0)
   private let events = Guarded<[Event: (count: Int, waiting: [GuaranteeResolver<Void>])]>([:])
   private let connections = Guarded(0)
-  private let accepted = Counter()
+  private let accepted = CallCounter()
 
   init() throws {
     let closeOnExec: Int32 = 0o2_000_000
@@ -70,7 +71,7 @@ final class LoopbackServer: Sendable {
           return
         }
         self.connections.withLock { $0 += 1 }
-        self.accepted.raise()
+        self.accepted.call()
         Thread.detachNewThread { self.serve(client) }
       }
     }
@@ -89,7 +90,7 @@ final class LoopbackServer: Sendable {
   var openConnections: Int { connections.withLock { $0 } }
 
   /// The number of connections that were accepted.
-  var acceptedConnections: Int { accepted.value }
+  var acceptedConnections: Int { accepted.count }
 
   /// Lets `/steps` send its next piece.
   func step() { steps.signal() }

@@ -19,13 +19,13 @@ import Testing
   }
 
   @Test func firstElement_needsNoVariable_andReleasesTheSequence() async throws {
-    let ended = Recorder<Void>()
+    let lifetimes = LifetimeTracker()
     func numbers() -> AsyncStream<Int> {
-      let token = Token { ended.record(()) }
+      let token = lifetimes.track("sequence")
       return AsyncStream { withExtendedLifetime(token) { 7 } }
     }
     try await expectFulfillment(of: ElementReader(numbers()).next(), with: 7)
-    await ended.reaches(1).value
+    try await lifetimes.expectNoneAlive()
   }
 
   @Test func cancelledCall_leavesItsElementToTheNext() async throws {
@@ -140,11 +140,4 @@ import Testing
       #expect(started.count == 2)
     }
   }
-}
-
-/// Calls a closure when it is deallocated.
-private final class Token: Sendable {
-  private let action: @Sendable () -> Void
-  init(_ action: @escaping @Sendable () -> Void) { self.action = action }
-  deinit { action() }
 }

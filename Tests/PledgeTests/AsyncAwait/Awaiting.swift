@@ -15,23 +15,6 @@ import Testing
     #expect(await guarantee.value == 3)
   }
 
-  @Test func closureThatStatesItsActor_runsThere() async throws {
-    @MainActor func title() -> String {
-      MainActor.assertIsolated()
-      return "tea"
-    }
-    @Sendable func refuse() throws { throw Boom() }
-    func made() -> Promise<String> { Promise { @MainActor in title() } }
-    try await expectFulfillment(of: made(), with: "tea")
-    let failed = Promise { @MainActor in
-      MainActor.assertIsolated()
-      try refuse()
-    }
-    try await expectRejection(of: failed, with: Boom())
-    let inPlace = Promise(Result { 1 })
-    #expect(!inPlace.isPending)
-  }
-
   // The compiler must not choose the initializer for functions without isolation of their own here:
   // neither this closure nor the one in it would run on the main actor.
   @Test @MainActor func withTimeout_inAClosureOfThePromise_runsWhereItWasWritten() async throws {

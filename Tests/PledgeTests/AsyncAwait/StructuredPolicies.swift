@@ -42,18 +42,6 @@ import Testing
     try await expectFulfillment(of: limiter.idle())
   }
 
-  @Test func perform_cancelledWhileItWaits_leavesTheQueue() async throws {
-    let limiter = Limiter(1)
-    limiter.pause()
-    let task = Task { try await limiter.perform { Issue.record("It runs.") } }
-    try await waitUntil { limiter.waitingCount == 1 }
-    task.cancel()
-    await #expect(throws: CancellationError.self) { try await task.value }
-    #expect(limiter.waitingCount == 0)
-    limiter.resume()
-    #expect(try await limiter.perform { 1 } == 1)
-  }
-
   @Test func perform_cleared_orWithoutRoom_throws() async throws {
     let limiter = Limiter(1, queueCapacity: 1)
     limiter.pause()
@@ -188,17 +176,6 @@ import Testing
     await clock.noSleepers()
   }
 
-  @Test func hedged_allFail_throwsTheErrorOfTheFirst() async throws {
-    let calls = CallCounter()
-    let seen = Recorder<Int>()
-    await #expect(throws: Boom(code: 1)) {
-      try await hedged(
-        attempts: 3, delay: .seconds(1), clock: clock, observer: { seen.record($0.number) }
-      ) { () -> Int in throw Boom(code: calls.call()) }
-    }
-    #expect(seen.events == [1, 2, 3])
-  }
-
   @Test func hedged_cancelled_startsNoFurtherAttempt() async throws {
     let calls = Recorder<Int>()
     let task = Task { [clock] in
@@ -215,18 +192,14 @@ import Testing
   }
 
   @Test func promiseOfHedgedTasks_doesntWaitForTheLoser() async throws {
-    let (gate, open) = Promise<Void>.withResolvers()
-    let calls = Recorder<Int>()
+    let (work, calls) = (StubbornWork(), CallCounter())
     let promise = Promise<Int>.hedged(delay: .seconds(1), clock: clock) { () async throws -> Int in
-      calls.record(calls.count)
-      if calls.count == 1 { await Task.detached { _ = await gate.result }.value }
+      if calls.call() == 1 { await work.run() }
       return 2
     }
-    await calls.reaches(1).value
-    await clock.sleepers(atLeast: 1)
-    await clock.advance(by: .seconds(1))
+    await clock.run(until: promise)
     try await expectFulfillment(of: promise, with: 2)
-    open.fulfill()
+    work.open()
   }
 
   // MARK: withResource

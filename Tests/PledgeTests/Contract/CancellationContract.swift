@@ -3,7 +3,7 @@ import Dispatch
 import PledgeTesting
 import Testing
 
-/// Contract, lines 10 to 12; line 13 is in `Time/Timers.swift`.
+/// Contract, lines 10 to 12; timeouts of the only consumer, and line 13, are in `Time`.
 @Suite struct CancellationContract {
   @Test(arguments: Place.all)
   func line10_cancellationIsVisibleToCatchFinallyRecoverAndAwait(place: Place) async throws {
@@ -78,31 +78,11 @@ import Testing
     let (promise, resolver) = Promise<Int>.withResolvers()
     let impatient = promise.timeout(after: .seconds(1), clock: clock)
     let patient = promise.map { $0 + 1 }
-    await clock.sleepers(atLeast: 1)
     await clock.advance(by: .seconds(1))
     try await expectRejection(of: impatient, with: TimeoutError.self)
     try expectPending(promise)
     resolver.fulfill(1)
     try await expectFulfillment(of: patient, with: 2)
-  }
-
-  @Test func line11_soleWaitersTimeout_tellsTheProducer() async throws {
-    let clock = TestClock()
-    let told = CallCounter()
-    let (stop, stopResolver) = Promise<Void>.withResolvers()
-    let (promise, resolver) = Promise<Int>.withResolvers()
-    resolver.onCancel {
-      told.call()
-      stopResolver.fulfill()
-    }
-    let impatient = promise.timeout(after: .seconds(1), clock: clock)
-    await clock.sleepers(atLeast: 1)
-    await clock.advance(by: .seconds(1))
-    try await expectRejection(of: impatient, with: TimeoutError.self)
-    // A consumer that is attached before the timeout's observer is removed would keep it pending.
-    try await stop.value
-    try await expectCancellation(of: promise)
-    try told.expectOnce()
   }
 
   @Test func line12_cancellingTheTask_abandonsTheWaitAtOnce() async throws {

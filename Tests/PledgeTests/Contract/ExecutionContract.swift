@@ -3,16 +3,8 @@ import Pledge
 import PledgeTesting
 import Testing
 
-/// Contract, lines 5 to 7.
+/// Contract, lines 5 to 7; `Operators` tests each executor that `on:` can name.
 @Suite struct ExecutionContract {
-  @Test(arguments: When.allCases, Place.all)
-  func line5_onGiven_runsThere(when: When, place: Place) async throws {
-    let promise = when.fulfill(1) { promise in
-      promise.done(on: place.executor) { _ in try place.probe.expectCurrent() }
-    }
-    try await expectFulfillment(of: promise)
-  }
-
   @MainActor @Test(arguments: When.allCases)
   func line5_omittedInMainActorCode_runsOnTheMainActor(when: When) async throws {
     var count = 0

@@ -62,15 +62,13 @@ import Testing
       struct Patient: Comparable, Hashable, Sendable {
         let number: Int
 
-        private static func rest() { try? Promise<Void>.after(.milliseconds(1)).wait() }
-
         static func < (a: Patient, b: Patient) -> Bool {
           rest()
           return a.number < b.number
         }
 
         func hash(into hasher: inout Hasher) {
-          Self.rest()
+          rest()
           hasher.combine(number)
         }
       }

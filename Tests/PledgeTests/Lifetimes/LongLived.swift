@@ -18,14 +18,39 @@ import Testing
     longLived.promise.done(on: .immediate) { _ in }.ignoreErrors()
   }
 
-  @Test(arguments: [true, false])
-  func racesAgainstIt(cancellingLosers: Bool) async throws {
-    for _ in 0..<rounds {
-      let token = lifetimes.track("race")
+  /// Something that waits for it, and ends before it settles.
+  enum Consumer: CaseIterable {
+    case race, raceThatKeepsLosers, all, allThatKeepsTheRest, chain, adoption
+  }
+
+  private func comeAndGo(_ consumer: Consumer) {
+    let token = lifetimes.track("\(consumer)")
+    switch consumer {
+    case .race, .raceThatKeepsLosers:
       let (quick, resolver) = Promise<Int>.withResolvers()
-      Promise.race([longLived.promise, quick], cancellingLosers: cancellingLosers)
+      Promise.race([longLived.promise, quick], cancellingLosers: consumer == .race)
         .done(on: .immediate) { _ in _ = token }.ignoreErrors()
       resolver.fulfill(1)
+    case .all, .allThatKeepsTheRest:
+      let (quick, resolver) = Promise<Int>.withResolvers()
+      Promise.all([longLived.promise, quick], cancellingRest: consumer == .all)
+        .catch(on: .immediate) { _ in _ = token }
+      resolver.reject(Boom())
+    case .chain:
+      longLived.promise.map(on: .immediate) { value in (token, value) }
+        .map(on: .immediate) { $0.1 }.cancel()
+    case .adoption:
+      let outer = Promise.value(1).then(on: .immediate) { [longLived] _ in longLived.promise }
+        .map(on: .immediate) { value in (token, value) }.asVoid()
+      outer.cancel()
+      #expect(!outer.isPending)
+    }
+  }
+
+  @Test(arguments: Consumer.allCases)
+  func consumersThatComeAndGo(consumer: Consumer) async throws {
+    for _ in 0..<rounds {
+      comeAndGo(consumer)
       #expect(lifetimes.liveCount <= slack)
     }
     try expectPending(longLived.promise)
@@ -63,42 +88,6 @@ import Testing
     await load(1)
     try await expectFulfillment(of: counts.reaches(100).promise)
     #expect(counts.events == Array(repeating: 1, count: 100))
-  }
-
-  @Test(arguments: [true, false])
-  func allsThatFail(cancellingRest: Bool) async throws {
-    for _ in 0..<rounds {
-      let token = lifetimes.track("all")
-      let (quick, resolver) = Promise<Int>.withResolvers()
-      Promise.all([longLived.promise, quick], cancellingRest: cancellingRest)
-        .catch(on: .immediate) { _ in _ = token }
-      resolver.reject(Boom())
-      #expect(lifetimes.liveCount <= slack)
-    }
-    try expectPending(longLived.promise)
-  }
-
-  @Test func chainsThatAreCancelled() async throws {
-    for _ in 0..<rounds {
-      let token = lifetimes.track("chain")
-      let chain = longLived.promise.map(on: .immediate) { value in (token, value) }
-        .map(on: .immediate) { $0.1 }
-      chain.cancel()
-      #expect(lifetimes.liveCount <= slack)
-    }
-    try expectPending(longLived.promise)
-  }
-
-  @Test func adoptionsThatAreCancelled() async throws {
-    for _ in 0..<rounds {
-      let token = lifetimes.track("adoption")
-      let outer = Promise.value(1).then(on: .immediate) { [longLived] _ in longLived.promise }
-        .map(on: .immediate) { value in (token, value) }.asVoid()
-      outer.cancel()
-      #expect(!outer.isPending)
-      #expect(lifetimes.liveCount <= slack)
-    }
-    try expectPending(longLived.promise)
   }
 
   @Test func awaitsThatAreCancelled() async throws {

@@ -240,17 +240,12 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
   }
 
   @Test func cancellingAnAsyncMap_rejectsAtOnce() async throws {
-    let (gate, open) = Promise<Void>.withResolvers()
-    let (entered, enter) = Promise<Void>.withResolvers()
-    let promise = Promise.value(1).asyncMap { number in
-      enter.fulfill()
-      await Task.detached { _ = await gate.result }.value
-      return number
-    }
-    try await entered.value
+    let work = StubbornWork()
+    let promise = Promise.value(1).asyncMap { _ in await work.run() }
+    try await work.started.value
     promise.cancel()
     try await expectCancellation(of: promise)
-    open.fulfill()
+    work.open()
   }
 
   @Test func resolverMethods_areHandlers() async throws {

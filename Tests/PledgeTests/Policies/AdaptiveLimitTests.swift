@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import Pledge
@@ -147,11 +148,3 @@ import Testing
     #expect(limit.current == 10)
   }
 }
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif

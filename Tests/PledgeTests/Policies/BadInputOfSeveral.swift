@@ -22,10 +22,7 @@ extension BadInput {
   }
 
   static let shared =
-    calls("CoalescerCaching, lifetime", past, .runs(2)) {
-      requestTwice(.init(lifetime: $0), $1)
-    }
-    + calls("CoalescerCaching, lifetime", forever, .runs(1)) {
+    calls("CoalescerCaching, lifetime", (past, .runs(2)), (forever, .runs(1))) {
       requestTwice(.init(lifetime: $0), $1)
     }
     + calls("CoalescerCaching, staleLifetime", past, .runs(1)) {
@@ -40,25 +37,17 @@ extension BadInput {
     + calls("CoalescerCaching, capacity", [0] + belowZero, .runs(2)) {
       requestTwice(.init(lifetime: Duration.seconds(1), capacity: $0), $1)
     }
-    + calls("DataLoader, maxBatchSize", belowOne, .invalidArgument) { size, clock in
+    + calls("DataLoader, maxBatchSize", (belowOne, .invalidArgument), ([Int.max], .runs())) {
+      size, clock in
       load(DataLoader(maxBatchSize: size, clock: clock, ones))
     }
-    + calls("DataLoader, maxBatchSize", [Int.max], .runs()) { size, clock in
-      load(DataLoader(maxBatchSize: size, clock: clock, ones))
-    }
-    + calls("DataLoader, delay", past, .runs()) { delay, clock in
-      load(DataLoader(delay: delay, clock: clock, ones))
-    }
-    + calls("DataLoader, delay", forever, .waits) { delay, clock in
+    + calls("DataLoader, delay", (past, .runs()), (forever, .waits)) { delay, clock in
       load(DataLoader(delay: delay, clock: clock, ones))
     }
     + calls("DataLoader, interval", pastIntervals, .runs()) { delay, _ in
       load(DataLoader(delay: delay, ones))
     }
-    + calls("LatestOnly", past, .runs()) { debounce, clock in
-      LatestOnly<Int>(debounce: debounce, clock: clock).runAlone()
-    }
-    + calls("LatestOnly", forever, .waits) { debounce, clock in
+    + calls("LatestOnly", (past, .runs()), (forever, .waits)) { debounce, clock in
       LatestOnly<Int>(debounce: debounce, clock: clock).runAlone()
     }
     + calls("LatestOnly, interval", never, .waits) { debounce, _ in
@@ -123,23 +112,13 @@ extension BadInput {
   // MARK: Time limits
 
   static let timeLimits =
-    calls("withTimeout", past, .timesOut) { limit, clock in
-      Promise { try await withTimeout(limit, clock: clock) { try await Promise<Int>.never.value } }
-    }
-    + calls("withTimeout", forever, .waits) { limit, clock in
+    calls("withTimeout", (past, .timesOut), (forever, .waits)) { limit, clock in
       Promise { try await withTimeout(limit, clock: clock) { try await Promise<Int>.never.value } }
     }
     + calls("withTimeout, interval", pastIntervals, .timesOut) { limit, _ in
       Promise { try await withTimeout(limit) { try await Promise<Int>.never.value } }
     }
-    + calls("withDeadline", past, .timesOut) { offset, clock in
-      Promise {
-        try await withDeadline(TestClock.Instant(offset: offset), clock: clock) {
-          try await Promise<Int>.never.value
-        }
-      }
-    }
-    + calls("withDeadline", forever, .waits) { offset, clock in
+    + calls("withDeadline", (past, .timesOut), (forever, .waits)) { offset, clock in
       Promise {
         try await withDeadline(TestClock.Instant(offset: offset), clock: clock) {
           try await Promise<Int>.never.value

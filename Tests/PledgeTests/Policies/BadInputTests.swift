@@ -59,6 +59,14 @@ struct BadInput: Sendable, CustomTestStringConvertible {
     }
   }
 
+  /// Returns the calls of `function` with each of several kinds of inputs.
+  static func calls<Input: Sendable>(
+    _ function: String, _ kinds: (inputs: [Input], outcome: Outcome)...,
+    call: @escaping @Sendable (Input, TestClock) -> Promise<Int>
+  ) -> [BadInput] {
+    kinds.flatMap { calls(function, $0.inputs, $0.outcome, call) }
+  }
+
   static let all = retries + hedges + limiters + breakers + shared + concurrent + timeLimits
 
   static let belowOne = [0, -1, Int.min]
@@ -95,19 +103,16 @@ struct BadInput: Sendable, CustomTestStringConvertible {
   }
 
   private static let retries =
-    calls("Promise.retry, attempts", belowOne, .invalidArgument) {
-      retry(.fixed(attempts: $0), $1)
-    }
-    + calls("Promise.retry of tasks, attempts", belowOne, .invalidArgument) { attempts, clock in
-      Promise.retry(.fixed(attempts: attempts), clock: clock) { () async throws in 1 }
-    }
-    + calls("retry, attempts", belowOne, .invalidArgument) { attempts, clock in
-      Promise { try await Pledge.retry(.fixed(attempts: attempts), clock: clock) { 1 } }
+    RetryForm.allCases.flatMap { form in
+      calls("retry in the form \(form), attempts", belowOne, .invalidArgument) { attempts, clock in
+        form.retry(.fixed(attempts: attempts), clock) { .value($0) }
+      }
     }
     + calls("attempts", [Int.max], .runs()) { retry(.fixed(attempts: $0), $1) }
-    + calls("fixed, delay", past, .runs()) { retry(.fixed(attempts: 2, delay: $0), $1) }
-    + calls("fixed, delay", forever, .waits) { retry(.fixed(attempts: 2, delay: $0), $1) }
-    + calls("fixed, delay", never, .waits) { retry(.fixed(attempts: 2, delay: $0), $1) }
+    + calls("fixed, delay", (past, .runs()), (forever, .waits)) {
+      retry(.fixed(attempts: 2, delay: $0), $1)
+    }
+    + calls("fixed, interval", never, .waits) { retry(.fixed(attempts: 2, delay: $0), $1) }
     + calls("RetryPolicy, delay", past, .runs()) { delay, clock in
       retry(RetryPolicy(attempts: 2) { _ in delay }, clock)
     }
@@ -127,34 +132,22 @@ struct BadInput: Sendable, CustomTestStringConvertible {
     + calls("requestedDelay", past, .runs()) { delay, clock in
       retry(with { $0.requestedDelay = { _ in delay } }, clock)
     }
-    + calls("attemptTimeout", past, .timesOut) { limit, clock in
-      stuck(with { $0.attemptTimeout = limit }, clock)
-    }
-    + calls("attemptTimeout", forever, .waits) { limit, clock in
+    + calls("attemptTimeout", (past, .timesOut), (forever, .waits)) { limit, clock in
       stuck(with { $0.attemptTimeout = limit }, clock)
     }
     + calls("withAttemptTimeout", pastIntervals, .timesOut) {
       stuck(.fixed(attempts: 1).withAttemptTimeout($0), $1)
     }
-    + calls("deadline", past, .timesOut) { limit, clock in
-      stuck(with { $0.deadline = limit }, clock)
-    }
-    + calls("deadline", forever, .waits) { limit, clock in
+    + calls("deadline", (past, .timesOut), (forever, .waits)) { limit, clock in
       stuck(with { $0.deadline = limit }, clock)
     }
     + calls("withDeadline", pastIntervals, .timesOut) {
       stuck(.fixed(attempts: 2).withDeadline($0), $1)
     }
-    + calls("RetryBudget, capacity", [0] + belowZero, .fails) {
+    + calls("RetryBudget, capacity", ([0] + belowZero, .fails), ([Int.max], .runs())) {
       retry(.fixed(attempts: 2).withBudget(RetryBudget(capacity: $0)), $1)
     }
-    + calls("RetryBudget, capacity", [Int.max], .runs()) {
-      retry(.fixed(attempts: 2).withBudget(RetryBudget(capacity: $0)), $1)
-    }
-    + calls("RetryBudget, tokensPerSuccess", notPositive, .fails) {
-      retryTwice(RetryBudget(capacity: 1, tokensPerSuccess: $0), $1)
-    }
-    + calls("RetryBudget, tokensPerSuccess", [.infinity], .runs()) {
+    + calls("RetryBudget, tokensPerSuccess", (notPositive, .fails), ([.infinity], .runs())) {
       retryTwice(RetryBudget(capacity: 1, tokensPerSuccess: $0), $1)
     }
 
@@ -169,18 +162,12 @@ struct BadInput: Sendable, CustomTestStringConvertible {
       calls("hedged in the form \(form), attempts", belowOne, .invalidArgument) { attempts, clock in
         form.hedged(attempts: attempts, nil, clock) { _ in .value(1) }
       }
-        + calls("hedged in the form \(form), delay", past, .runs()) { delay, clock in
-          form.hedged(delay: delay, nil, clock) { $0 == 1 ? .never : .value(1) }
-        }
-        + calls("hedged in the form \(form), delay", forever, .waits) { delay, clock in
+        + calls("hedged in the form \(form), delay", (past, .runs()), (forever, .waits)) {
+          delay, clock in
           form.hedged(delay: delay, nil, clock) { $0 == 1 ? .never : .value(1) }
         }
     }
-    + calls("hedged, interval", pastIntervals, .runs()) { delay, _ in
-      let count = CallCounter()
-      return Promise.hedged(delay: delay) { count.call() == 1 ? Promise.never : .value(1) }
-    }
-    + calls("hedged, interval", never, .waits) { delay, _ in
+    + calls("hedged, interval", (pastIntervals, .runs()), (never, .waits)) { delay, _ in
       let count = CallCounter()
       return Promise.hedged(delay: delay) { count.call() == 1 ? Promise.never : .value(1) }
     }
@@ -259,10 +246,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
     + calls("failureRate, at once", [0, -1, -.infinity], .circuitOpen) { rate, clock in
       call(CircuitBreaker(.failureRate(rate, ofLast: 9, minimumCalls: 1), clock: clock))
     }
-    + calls("failureRate, ofLast", belowOne, .circuitOpen) { count, clock in
-      call(CircuitBreaker(.failureRate(0.5, ofLast: count), clock: clock))
-    }
-    + calls("failureRate, ofLast", [Int.max], .runs()) { count, clock in
+    + calls("failureRate, ofLast", (belowOne, .circuitOpen), ([Int.max], .runs())) { count, clock in
       call(CircuitBreaker(.failureRate(0.5, ofLast: count), clock: clock))
     }
     + calls("failureRate, minimumCalls", belowOne, .circuitOpen) { minimum, clock in
@@ -273,10 +257,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
       call(
         CircuitBreaker(.failureRate(0.5, inLast: period, minimumCalls: 1), clock: clock))
     }
-    + calls("openDuration", past, .runs()) { duration, clock in
-      call(CircuitBreaker(.consecutiveFailures(1), openDuration: duration, clock: clock))
-    }
-    + calls("openDuration", forever, .circuitOpen) { duration, clock in
+    + calls("openDuration", (past, .runs()), (forever, .circuitOpen)) { duration, clock in
       call(CircuitBreaker(.consecutiveFailures(1), openDuration: duration, clock: clock))
     }
     + calls("openDuration, interval", never, .circuitOpen) { duration, _ in
@@ -287,12 +268,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
         CircuitBreaker(
           .consecutiveFailures(1), openDuration: Duration.zero, probes: probes, clock: clock))
     }
-    + calls("slowCallDuration", past, .circuitOpen) { duration, clock in
-      call(
-        CircuitBreaker(.consecutiveFailures(1), slowCallDuration: duration, clock: clock),
-        afterSuccess: true)
-    }
-    + calls("slowCallDuration", forever, .runs()) { duration, clock in
+    + calls("slowCallDuration", (past, .circuitOpen), (forever, .runs())) { duration, clock in
       call(
         CircuitBreaker(.consecutiveFailures(1), slowCallDuration: duration, clock: clock),
         afterSuccess: true)

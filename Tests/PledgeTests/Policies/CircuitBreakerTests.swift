@@ -71,19 +71,6 @@ import Testing
     #expect(try await breaker.perform { 1 } == 1)
   }
 
-  @Test func perform_acceptsWhatIsntSendable_andKeepsTheIsolation() async throws {
-    let parser = Parser()
-    let breaker = breaker()
-    #expect(
-      try await breaker.perform {
-        parser.calls += 1
-        return parser
-      }.calls == 1)
-    try await Task { @MainActor in
-      try await breaker.perform { MainActor.assertIsolated() }
-    }.value
-  }
-
   // MARK: What counts
 
   @Test func slowCalls_count_ifAsked() async throws {
@@ -141,50 +128,37 @@ import Testing
     #expect(strict.state == .open)
   }
 
-  @Test func cancellation_beforeTheOperationStarts_givesThePlaceBack() async throws {
+  // MARK: Probes
+
+  /// How a probe ends without a result that counts.
+  enum Loss: CaseIterable { case cancelledBeforeItStarts, cancelledByItsCaller, abandoned }
+
+  @Test(arguments: Loss.allCases)
+  func probeWithoutAResult_givesThePlaceBack(loss: Loss) async throws {
     let breaker = breaker()
     await fail(breaker)
     await clock.advance(by: .seconds(10))
     let executor = ManualExecutor()
-    let probe = breaker.run { Promise(on: executor) { 1 } }
-    probe.cancel()
-    try await expectCancellation(of: probe)
-    #expect(breaker.state == .halfOpen)
-    #expect(try await breaker.perform { 2 } == 2)
-    #expect(breaker.state == .closed)
-  }
-
-  @Test func sharedOperation_cancelledByItsCaller_givesThePlaceBack() async throws {
-    let breaker = breaker()
-    await fail(breaker)
-    await clock.advance(by: .seconds(10))
     let (shared, resolver) = Promise<Int>.withResolvers()
     let other = shared.map { $0 }
-    let probe = breaker.run { shared }
-    probe.cancel()
-    try await expectCancellation(of: probe)
+    let probe = breaker.run {
+      loss == .cancelledBeforeItStarts ? Promise(on: executor) { 1 } : shared
+    }
+    if loss == .abandoned {
+      resolver.abandon()
+      // The handler that adopts the promise runs on a queue.
+      await clock.settle()
+      try expectPending(probe)
+    } else {
+      probe.cancel()
+      try await expectCancellation(of: probe)
+    }
+    #expect(breaker.state == .halfOpen)
     #expect(try await breaker.perform { 2 } == 2)
+    if resolver.reject(Boom()) { try await expectRejection(of: other, with: Boom()) }
     // Too late to count.
-    resolver.reject(Boom())
-    try await expectRejection(of: other, with: Boom())
     #expect(breaker.state == .closed)
   }
-
-  @Test func abandonedProbe_givesThePlaceBack() async throws {
-    let breaker = breaker()
-    await fail(breaker)
-    await clock.advance(by: .seconds(10))
-    let (abandoned, resolver) = Promise<Int>.withResolvers()
-    let probe = breaker.run { abandoned }
-    resolver.abandon()
-    // The handler that adopts the promise runs on a queue.
-    await clock.settle()
-    try expectPending(probe)
-    #expect(try await breaker.perform { 2 } == 2)
-    #expect(breaker.state == .closed)
-  }
-
-  // MARK: Probes
 
   @Test func probes_areLimited_whileTheyRun() async throws {
     let breaker = breaker(probes: 2)
@@ -243,18 +217,11 @@ import Testing
     let states = Recorder<CircuitBreaker.State>()
     let breaker = CircuitBreaker(
       .consecutiveFailures(3), openDuration: .zero, probes: 2, observer: { states.record($0) })
-    await withTaskGroup(of: Void.self) { group in
-      for seed in 0..<8 {
-        group.addTask {
-          var generator = SeededRandom(seed: UInt64(seed))
-          for _ in 0..<2_000 {
-            let choice = Int.random(in: 0..<10, using: &generator)
-            _ = try? await breaker.perform {
-              if choice == 0 { await Task.yield() }
-              if choice < 5 { throw Boom() }
-            }
-          }
-        }
+    await inEightTasks(rounds: 2_000) { random in
+      let choice = Int.random(in: 0..<10, using: &random)
+      _ = try? await breaker.perform {
+        if choice == 0 { await Task.yield() }
+        if choice < 5 { throw Boom() }
       }
     }
     // Each state differs from the one before it.

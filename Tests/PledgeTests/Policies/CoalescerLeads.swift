@@ -107,18 +107,6 @@ import Testing
     #expect(requests.count == 0)
   }
 
-  @MainActor @Test func work_runsInTheIsolationInWhichItWasWritten() async throws {
-    var calls = 0
-    let value = try await requests.value(for: 1) {
-      MainActor.assertIsolated()
-      calls += 1
-      await Task.yield()
-      MainActor.assertIsolated()
-      return calls
-    }
-    #expect(value == 1 && calls == 1)
-  }
-
   @Test func error_reachesAllCallers() async throws {
     let (lead, joined) = (await lead(), join())
     gate.resolver.reject(Boom())

@@ -3,48 +3,33 @@ import PledgeTesting
 import Testing
 
 @Suite struct ConcurrentResultsTests {
-  /// Operations that the test ends.
-  private final class Gates: Sendable {
-    let started = Recorder<Int>()
-    private let resolvers = Mutex<[Int: Resolver<Int>]>([:])
-
-    func run(_ number: Int) async throws -> Int {
-      let (promise, resolver) = Promise<Int>.withResolvers()
-      resolvers.withLock { $0[number] = resolver }
-      started.record(number)
-      return try await promise.value
-    }
-
-    func end(_ number: Int) {
-      resolvers.withLock { $0.removeValue(forKey: number) }?.fulfill(number)
-    }
-  }
-
-  private let gates = Gates()
+  private let work = BoundedAll.Work()
 
   // MARK: Order and bounds
 
   @Test func results_areInTheOrderOfCompletion() async throws {
-    let results = results(of: 0..<3, limit: 3) { [gates] in try await gates.run($0) }
+    let results = results(of: 0..<3, limit: 3) { [work] in try await work.start($0).value }
     let first = Task { try await results.next() }
-    await gates.started.reaches(3).value
-    gates.end(1)
+    await work.started.reaches(3).value
+    work.finish(1)
     #expect(try await first.value?.input == 1)
-    gates.end(2)
+    work.finish(2)
     #expect(try await results.next()?.input == 2)
-    gates.end(0)
-    #expect(try await results.next()?.result.get() == 0)
+    work.finish(0)
+    #expect(try await results.next()?.result.get() == "0")
     #expect(try await results.next() == nil)
     #expect(try await results.next() == nil)
   }
 
   @Test func orderedResults_areInTheOrderOfInputs() async throws {
-    let results = results(of: 0..<3, limit: 3, ordered: true) { [gates] in try await gates.run($0) }
+    let results = results(of: 0..<3, limit: 3, ordered: true) { [work] in
+      try await work.start($0).value
+    }
     let first = Task { try await results.next() }
-    await gates.started.reaches(3).value
-    gates.end(2)
-    gates.end(1)
-    gates.end(0)
+    await work.started.reaches(3).value
+    work.finish(2)
+    work.finish(1)
+    work.finish(0)
     #expect(try await first.value?.input == 0)
     #expect(try await results.next()?.input == 1)
     #expect(try await results.next()?.input == 2)
@@ -90,14 +75,14 @@ import Testing
   @Test(arguments: [1, 0, -1]) func bufferLimitOfOne_startsOneAtATime(_ bufferLimit: Int)
     async throws
   {
-    let results = results(of: 0..<3, limit: 8, bufferLimit: bufferLimit) { [gates] in
-      try await gates.run($0)
+    let results = results(of: 0..<3, limit: 8, bufferLimit: bufferLimit) { [work] in
+      try await work.start($0).value
     }
     for number in 0..<3 {
       let result = Task { try await results.next()?.input }
-      await gates.started.reaches(number + 1).value
-      #expect(gates.started.count == number + 1)
-      gates.end(number)
+      await work.started.reaches(number + 1).value
+      #expect(work.started.count == number + 1)
+      work.finish(number)
       #expect(try await result.value == number)
     }
   }
@@ -184,14 +169,14 @@ import Testing
   // MARK: Cancellation
 
   @Test func cancelledReader_cancelsTheOperations_andEndsTheSequence() async throws {
-    let results = results(of: 0..., limit: 3) { [gates] in try await gates.run($0) }
+    let results = results(of: 0..., limit: 3) { [work] in try await work.start($0).value }
     let reader = Task { try await results.next() }
-    await gates.started.reaches(3).value
+    await work.started.reaches(3).value
     reader.cancel()
     await #expect(throws: CancellationError.self) { try await reader.value }
     #expect(try await results.next() == nil)
     #expect(!results.append(1))
-    #expect(gates.started.count == 3)
+    #expect(work.started.count == 3)
   }
 
   @Test func readerThatWasCancelledBefore_startsNothing() async throws {
@@ -258,17 +243,17 @@ import Testing
   }
 
   @Test func map_firstError_endsIt_andCancelsTheRest() async throws {
-    let values = concurrentMap(numbers(10), limit: 4) { [gates] number in
+    let values = concurrentMap(numbers(10), limit: 4) { [work] number in
       if number == 1 { throw Boom() }
-      return number == 0 ? 0 : try await gates.run(number)
+      return number == 0 ? "0" : try await work.start(number).value
     }
     var iterator = values.makeAsyncIterator()
-    #expect(try await iterator.next() == 0)
+    #expect(try await iterator.next() == "0")
     await #expect(throws: Boom.self) { try await iterator.next() }
     #expect(try await iterator.next() == nil)
   }
 
-  @Test func operations_haveTheIsolationAndTheValuesOfTheReader() async throws {
+  @Test func operations_haveTheTaskLocalValuesOfTheReader() async throws {
     let ids = try await Request.$id.withValue(3) {
       var ids: [Int] = []
       for try await (_, id) in results(of: 0..<20, limit: 3, { _ in Request.id }) {
@@ -277,17 +262,5 @@ import Testing
       return ids
     }
     #expect(ids == Array(repeating: 3, count: 20))
-    try await Screen().check()
-  }
-}
-
-@MainActor private final class Screen {
-  private var total = 0
-
-  func check() async throws {
-    for try await (_, result) in results(of: 1...4, limit: 2, { [self] in total += $0 }) {
-      try result.get()
-    }
-    #expect(total == 10)
   }
 }

@@ -20,22 +20,29 @@ import Testing
   func aValueAfterTheDelay_depositsNothing(form: HedgeForm) async throws {
     let budget = try await emptyBudget(tokensPerSuccess: 1)
     let slow = Promise<Int>.withResolvers()
-    let value = form.hedged(budget, clock) { _ in slow.promise }
-    await clock.sleepers(atLeast: 1)
+    let attempts = CallCounter()
+    let value = form.hedged(budget, clock) { _ in
+      attempts.call()
+      return slow.promise
+    }
     await clock.advance(by: .seconds(1))
     await clock.noSleepers()
     slow.resolver.fulfill(1)
     try await expectFulfillment(of: value, with: 1)
+    // Without a token, there is only the slow attempt.
+    try attempts.expectOnce()
     #expect(budget.remaining == 0)
   }
 
   @Test(arguments: HedgeForm.allCases)
   func aHedgeThatWins_depositsNothing(form: HedgeForm) async throws {
     let budget = RetryBudget(capacity: 1, tokensPerSuccess: 1)
-    let value = form.hedged(budget, clock) { $0 == 1 ? .never : .value($0) }
+    let slow = Promise<Int>.never
+    let value = form.hedged(budget, clock) { $0 == 1 ? slow : .value($0) }
     await clock.run(until: value)
     try await expectFulfillment(of: value, with: 2)
-    #expect(budget.remaining == 0)
+    #expect(budget.remaining == 0 && clock.now.offset == .seconds(1))
+    try await expectCancellation(of: slow)
   }
 
   @Test(arguments: HedgeForm.allCases)
@@ -44,6 +51,13 @@ import Testing
     let value = form.hedged(budget, clock) { $0 == 1 ? .rejected(Boom()) : .value($0) }
     try await expectFulfillment(of: value, with: 2)
     #expect(budget.remaining == 1)
+  }
+
+  @Test(arguments: HedgeForm.allCases)
+  func withoutATokenLeft_aFailureIsTheOnlyError(form: HedgeForm) async throws {
+    let budget = RetryBudget(capacity: 0, tokensPerSuccess: 0)
+    let value = form.hedged(delay: .seconds(3600), budget, clock) { .rejected(Boom(code: $0)) }
+    try await expectRejection(of: value, with: Boom(code: 1))
   }
 
   // MARK: Attempts that send nothing
@@ -91,25 +105,28 @@ enum HedgeForm: CaseIterable {
 
   func hedged(
     attempts: Int = 2, delay: Duration = .seconds(1), _ budget: RetryBudget?, _ clock: TestClock,
+    observer: (@Sendable (FailedAttempt) -> Void)? = nil,
     _ operation: @escaping @Sendable (_ attempt: Int) -> Promise<Int>
   ) -> Promise<Int> {
     let count = CallCounter()
     return switch self {
     case .promise:
       Promise.hedged(
-        on: .immediate, attempts: attempts, delay: delay, budget: budget, clock: clock
+        on: .immediate, attempts: attempts, delay: delay, budget: budget, clock: clock,
+        observer: observer
       ) {
         operation(count.call())
       }
     case .task:
-      Promise.hedged(attempts: attempts, delay: delay, budget: budget, clock: clock) {
-        () async throws in
+      Promise.hedged(
+        attempts: attempts, delay: delay, budget: budget, clock: clock, observer: observer
+      ) { () async throws in
         try await operation(count.call()).value
       }
     case .function:
       Promise {
         try await Pledge.hedged(
-          attempts: attempts, delay: delay, budget: budget, clock: clock
+          attempts: attempts, delay: delay, budget: budget, clock: clock, observer: observer
         ) {
           try await operation(count.call()).value
         }

@@ -7,18 +7,6 @@ import Testing
 @Suite struct HedgeTests {
   private let clock = TestClock()
 
-  @Test func aSecondAttempt_startsAfterTheDelay_andWins() async throws {
-    let first = Promise<Int>.withResolvers()
-    let count = CallCounter()
-    let promise = Promise.hedged(delay: .seconds(1), clock: clock) {
-      count.call() == 1 ? first.promise : .value(2)
-    }
-    await clock.run(until: promise)
-    try await expectFulfillment(of: promise, with: 2)
-    try await expectCancellation(of: first.promise)
-    #expect(clock.now.offset == .seconds(1))
-  }
-
   @Test func guarantees_areHedged() async throws {
     let (first, resolver) = Guarantee<Int>.withResolvers()
     let count = CallCounter()
@@ -78,6 +66,35 @@ import Testing
     try count.expectOnce()
   }
 
+  @Test(arguments: HedgeForm.allCases)
+  func failures_startTheNextAttemptAtOnce_andAreReported(form: HedgeForm) async throws {
+    let seen = Recorder<String>()
+    let promise = form.hedged(
+      attempts: 3, delay: .seconds(3600), nil, clock,
+      observer: { seen.record("\($0.number) \($0.delayInSeconds ?? -1)") }
+    ) {
+      .rejected(Boom(code: $0))
+    }
+    try await expectRejection(of: promise, with: Boom(code: 1))
+    #expect(seen.events == ["1 0.0", "2 0.0", "3 -1.0"])
+  }
+
+  @Test(arguments: HedgeForm.allCases)
+  func cancelled_cancelsAllAttempts_andTheTimer(form: HedgeForm) async throws {
+    let started = Recorder<Promise<Int>>()
+    let promise = form.hedged(attempts: 3, nil, clock) { _ in
+      let promise = Promise<Int>.never
+      started.record(promise)
+      return promise
+    }
+    await clock.advance(by: .seconds(1))
+    promise.cancel()
+    try await expectCancellation(of: promise)
+    for promise in started.events { try await expectCancellation(of: promise) }
+    await clock.noSleepers()
+    #expect(started.count == 2)
+  }
+
   @Test func anAbandonedAttempt_isFollowedByTheNext_afterTheDelay() async throws {
     let (abandoned, resolver) = Promise<Int>.withResolvers()
     let count = CallCounter()
@@ -88,18 +105,6 @@ import Testing
     #expect(clock.sleeperCount == 1)
     await clock.advance(by: .seconds(1))
     try await expectFulfillment(of: promise, with: 2)
-  }
-
-  @Test func aFailure_startsTheNextAtOnce_andAllFailuresAreReported() async throws {
-    let seen = Recorder<String>()
-    let promise = Promise<Int>.hedged(
-      attempts: 2, delay: .seconds(3600), clock: clock,
-      observer: { seen.record("\($0.number) \($0.delayInSeconds ?? -1)") }
-    ) {
-      .rejected(Boom())
-    }
-    try await expectRejection(of: promise, with: Boom.self)
-    #expect(seen.events == ["1 0.0", "2 -1.0"])
   }
 
   @Test func anyNumberOfAttempts_areMadeOnlyWhenTheirTimeHasCome() async throws {
@@ -144,74 +149,6 @@ import Testing
     let error = try await expectRejection(of: promise, with: Boom.self)
     #expect(error.code == 1)
     #expect(seen.events == [2, 3, 1])
-  }
-
-  @Test func cancelled_atAnyMoment_cancelsAllAttempts_andTheTimer() async throws {
-    let started = Recorder<Promise<Int>>()
-    let promise = Promise<Int>.hedged(attempts: 3, delay: .seconds(1), clock: clock) {
-      let promise = Promise<Int>.never
-      started.record(promise)
-      return promise
-    }
-    await clock.advance(by: .seconds(1))
-    await started.reaches(2).value
-    promise.cancel()
-    try await expectCancellation(of: promise)
-    for promise in started.events { try await expectCancellation(of: promise) }
-    await clock.noSleepers()
-    #expect(started.count == 2)
-  }
-
-  @Test func aBudget_limitsTheHedges_andIsEarnedBack() async throws {
-    let budget = RetryBudget(capacity: 1, tokensPerSuccess: 0.5)
-    func hedged(_ operation: @escaping @Sendable () -> Promise<Int>) -> Promise<Int> {
-      Promise.hedged(delay: .seconds(1), budget: budget, clock: clock) { operation() }
-    }
-    // The token is spent on the second attempt.
-    let count = CallCounter()
-    let first = hedged { count.call() == 1 ? .never : .value(2) }
-    await clock.run(until: first)
-    try await expectFulfillment(of: first, with: 2)
-    #expect(budget.remaining == 0)
-
-    // Without a token, there is only the slow attempt.
-    let slow = Promise<Int>.withResolvers()
-    let others = CallCounter()
-    let second = hedged {
-      _ = others.call()
-      return slow.promise
-    }
-    await clock.sleepers(atLeast: 1)
-    await clock.advance(by: .seconds(1))
-    await clock.noSleepers()
-    slow.resolver.fulfill(3)
-    try await expectFulfillment(of: second, with: 3)
-    try others.expectOnce()
-    #expect(budget.remaining == 0)
-
-    // Two values in time earn half a token each.
-    for value in 4...5 {
-      #expect(budget.remaining == 0)
-      try await expectFulfillment(of: hedged { .value(value) }, with: value)
-    }
-    #expect(budget.remaining == 1)
-  }
-
-  @Test func withoutATokenLeft_aFailureIsTheOnlyError() async throws {
-    let budget = RetryBudget(capacity: 0, tokensPerSuccess: 0)
-    let count = CallCounter()
-    let promise = Promise<Int>.hedged(delay: .seconds(3600), budget: budget, clock: clock) {
-      _ = count.call()
-      return .rejected(Boom())
-    }
-    try await expectRejection(of: promise, with: Boom.self)
-    try count.expectOnce()
-
-    await #expect(throws: Boom.self) {
-      try await hedged(delay: .seconds(3600), budget: budget, clock: clock) { () throws -> Int in
-        throw Boom()
-      }
-    }
   }
 }
 

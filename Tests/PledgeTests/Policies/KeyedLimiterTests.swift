@@ -148,21 +148,13 @@ import Testing
   @Test func manyThreads_neverExceedALimit_andTheMemoryStaysBounded() async throws {
     let limiters = KeyedLimiter<Int>(capacity: 4) { _ in Limiter(2) }
     let running = Box([Int: Int]())
-    await withTaskGroup(of: Void.self) { group in
-      for seed in 0..<8 {
-        group.addTask {
-          var random = SeededRandom(seed: UInt64(seed))
-          for _ in 0..<2_000 {
-            let key = Int.random(in: 0..<12, using: &random)
-            let limiter = limiters.limiter(for: key)
-            try? await limiter.perform {
-              running.update { $0[key, default: 0] += 1 }
-              #expect(running.value[key, default: 0] <= 2)
-              if key % 3 == 0 { await Task.yield() }
-              running.update { $0[key, default: 0] -= 1 }
-            }
-          }
-        }
+    await inEightTasks(rounds: 2_000) { random in
+      let key = Int.random(in: 0..<12, using: &random)
+      try? await limiters.limiter(for: key).perform {
+        running.update { $0[key, default: 0] += 1 }
+        #expect(running.value[key, default: 0] <= 2)
+        if key % 3 == 0 { await Task.yield() }
+        running.update { $0[key, default: 0] -= 1 }
       }
     }
     for _ in 0..<10 { _ = limiters.limiter(for: 0) }

@@ -341,34 +341,18 @@ import Testing
 
   @Test func asyncOperation_cancelled_runsUntilItsTaskEnds() async throws {
     let limiter = Limiter(1)
-    let (entered, enter) = Promise<Void>.withResolvers()
-    let (open, opener) = Promise<Void>.withResolvers()
-    let first = limiter.run {
-      enter.fulfill()
-      // A gate that ignores cancellation.
-      _ = await Task.detached { try? await open.value }.value
-    }
+    let work = StubbornWork()
+    let first = limiter.run { await work.run() }
     let second = limiter.run { 2 }
     let idle = limiter.idle()
-    try await expectFulfillment(of: entered)
+    try await expectFulfillment(of: work.started)
     first.cancel()
     try await expectCancellation(of: first)
     #expect(limiter.runningCount == 1 && limiter.waitingCount == 1)
     try expectPending(idle)
-    opener.fulfill()
+    work.open()
     try await expectFulfillment(of: second, with: 2)
     try await expectFulfillment(of: idle)
-  }
-
-  @MainActor @Test func operations_runWhereTheyWereWritten() async throws {
-    var count = 0
-    let limiter = Limiter(1)
-    try await limiter.run {
-      MainActor.assertIsolated()
-      count += 1
-      return Promise.value(())
-    }.value
-    #expect(count == 1)
   }
 }
 

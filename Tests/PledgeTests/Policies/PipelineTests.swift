@@ -181,20 +181,14 @@ import Testing
     let pipeline = ResiliencePipeline(
       .retry(.fixed(attempts: 3, delay: .zero)), .limiter(limiter), .circuitBreaker(breaker))
     let running = Box((now: 0, most: 0, total: 0))
-    await withTaskGroup(of: Void.self) { group in
-      for seed in 0..<8 {
-        group.addTask { [copy = pipeline] in
-          var random = SeededRandom(seed: UInt64(seed))
-          for _ in 0..<500 {
-            let isFailure = Int.random(in: 0..<4, using: &random) == 0
-            _ = try? await copy.perform {
-              running.update { $0 = ($0.now + 1, max($0.most, $0.now + 1), $0.total + 1) }
-              defer { running.update { $0.now -= 1 } }
-              await Task.yield()
-              if isFailure { throw Boom() }
-            }
-          }
-        }
+    await inEightTasks(rounds: 500) { random in
+      let copy = pipeline
+      let isFailure = Int.random(in: 0..<4, using: &random) == 0
+      _ = try? await copy.perform {
+        running.update { $0 = ($0.now + 1, max($0.most, $0.now + 1), $0.total + 1) }
+        defer { running.update { $0.now -= 1 } }
+        await Task.yield()
+        if isFailure { throw Boom() }
       }
     }
     #expect(running.value.most <= 3 && running.value.total > 4_000)

@@ -17,30 +17,15 @@ import Testing
       for _ in 0..<Int.random(in: 0..<4, using: &random) { await Task.yield() }
       let end = Bool.random(using: &random) ? scope.close() : bound.cancelAndFinish()
       for _ in 0..<Int.random(in: 0..<6, using: &random) { await Task.yield() }
-      work.open.fulfill()
+      work.open()
       await end.value
       #expect(work.running == 0, "Round \(round):\(chains.text)")
     }
   }
 }
 
-/// Work that ends, whether it is cancelled or not, when `open` is fulfilled.
-private struct StubbornWork: Sendable {
-  private let gate: Promise<Void>
-  let open: Resolver<Void>
-  private let changes = Recorder<Int>()
-
-  init() { (gate, open) = Promise.withResolvers() }
-
-  var running: Int { changes.events.reduce(0, +) }
-
-  func run() async {
-    changes.record(1)
-    await Task.detached { [gate] in _ = await gate.result }.value
-    changes.record(-1)
-  }
-
-  func promise() -> Promise<Int> {
+extension StubbornWork {
+  fileprivate func promise() -> Promise<Int> {
     Promise {
       await run()
       return 1

@@ -4,11 +4,11 @@ import Testing
 
 @Suite final class RequestCoalescerTests {
   private let table = RequestCoalescer<String, Int>()
-  private let starts = Mutex(0)
+  private let starts = CallCounter()
 
   private func ask(_ work: Promise<Int>) -> Promise<Int> {
     table.promise(for: "key") {
-      starts.withLock { $0 += 1 }
+      starts.call()
       return work
     }
   }
@@ -17,7 +17,7 @@ import Testing
     let (work, resolver) = Promise<Int>.withResolvers()
     let first = ask(work)
     let second = ask(work)
-    #expect(starts.withLock { $0 } == 1)
+    try starts.expectOnce()
     resolver.fulfill(3)
     #expect(try await first.value == 3)
     #expect(try await second.value == 3)
@@ -25,13 +25,13 @@ import Testing
   }
 
   @Test func allCallersCancel_theWorkIsCancelledOnce() async throws {
-    let told = Mutex(0)
+    let told = CallCounter()
     let (work, resolver) = Promise<Int>.withResolvers()
-    resolver.onCancel { told.withLock { $0 += 1 } }
+    resolver.onCancel { told.call() }
     let callers = (0..<5).map { _ in ask(work) }
     for caller in callers { caller.cancel() }
     await #expect(throws: CancellationError.self) { try await work.value }
-    #expect(told.withLock { $0 } == 1)
+    try told.expectOnce()
     #expect(table.count == 0)
     let again = ask(.value(9))
     #expect(try await again.value == 9)
@@ -41,19 +41,14 @@ import Testing
     let failed = ask(.rejected(Boom()))
     await #expect(throws: Boom.self) { try await failed.value }
     #expect(try await ask(.value(4)).value == 4)
-    #expect(starts.withLock { $0 } == 2)
+    try starts.expect(2)
   }
 
   private let clock = TestClock()
 
   /// Requests the value of `key`, and returns how often work was started.
   private func count(_ cache: RequestCoalescer<Int, Int>, _ key: Int) async throws -> Int {
-    try await cache.promise(for: key) {
-      .value(
-        starts.withLock {
-          $0 += 1; return $0
-        })
-    }.value
+    try await cache.promise(for: key) { .value(starts.call()) }.value
   }
 
   @Test func caching_startsOnce() async throws {
@@ -87,7 +82,7 @@ import Testing
     #expect(try await count(cache, 2) == 1)
     resolver.fulfill(7)
     #expect(try await count(cache, 2) == 7)
-    #expect(starts.withLock { $0 } == 1 && cache.count == 1)
+    #expect(starts.count == 1 && cache.count == 1)
     await clock.advance(by: .seconds(12))
     #expect(try await cache.promise(for: 2) { .rejected(Boom()) }.value == 7)
     #expect(try await count(cache, 2) == 7)
@@ -201,16 +196,6 @@ import Testing
     }
     await #expect(throws: PromiseError.returnedItself) { try await promise.value }
     #expect(table.count == 0)
-  }
-
-  @Test func asyncOperations_areShared() async throws {
-    let (gate, open) = Promise<Int>.withResolvers()
-    let first = Task { [table] in try await table.value(for: "key") { try await gate.value } }
-    try await waitUntil { table.count > 0 }
-    let second = table.promise(for: "key") { try await gate.value + 1 }
-    open.fulfill(3)
-    #expect(try await first.value == 3)
-    #expect(try await second.value == 3)
   }
 
   @Test func requestAfterTheWork_isNeverMistakenForARequestOfTheWork() async throws {

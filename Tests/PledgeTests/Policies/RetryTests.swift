@@ -79,16 +79,19 @@ import Testing
     }
   }
 
-  @Test func allFail_theErrorIsTheLastOne_andObserversLearnOfAll() async throws {
+  @Test(arguments: RetryForm.allCases)
+  func allFail_theErrorIsTheLastOne_andObserversLearnOfAll(form: RetryForm) async throws {
     let seen = Recorder<String>()
     let policy = RetryPolicy.fixed(attempts: 3, delay: .seconds(1))
       .observed { seen.record("\($0.number) \($0.error) \($0.delayInSeconds ?? -1)") }
-    let promise = await run(policy, failures: 9)
-    let error = try await expectRejection(of: promise, with: Boom.self)
-    #expect(error.code == 3)
-    #expect(attempts.count == 3)
+      .observed { seen.record("\($0.number)") }
+    let promise = form.retry(policy, clock) { .rejected(Boom(code: $0)) }
+    await clock.run(until: promise)
+    try await expectRejection(of: promise, with: Boom(code: 3))
     #expect(
-      seen.events == ["1 Boom(code: 1) 1.0", "2 Boom(code: 2) 1.0", "3 Boom(code: 3) -1.0"])
+      seen.events == [
+        "1 Boom(code: 1) 1.0", "1", "2 Boom(code: 2) 1.0", "2", "3 Boom(code: 3) -1.0", "3",
+      ])
   }
 
   @Test func aFailedAttempt_describesItself() async throws {
@@ -146,30 +149,35 @@ import Testing
     await clock.noSleepers()
   }
 
-  @Test func deadlineDuringAnAttempt_isATimeout() async throws {
+  @Test(arguments: RetryForm.allCases)
+  func deadlineDuringAnAttempt_isATimeout(form: RetryForm) async throws {
     var policy = RetryPolicy.fixed(attempts: 100, delay: .seconds(10))
     policy.deadline = .seconds(15)
-    let never = Promise<Int>.withResolvers()
-    let count = CallCounter()
-    let promise = Promise<Int>.retry(on: .immediate, policy, clock: clock) {
-      count.call() == 1 ? .rejected(Boom()) : never.promise
-    }
-    await clock.advance(by: .seconds(10))
-    await clock.sleepers(atLeast: 1)
-    await clock.advance(by: .seconds(5))
-    let error = try await expectRejection(of: promise, with: TimeoutError.self)
-    #expect(error.duration == .seconds(15))
-    try await expectCancellation(of: never.promise)
+    policy.attemptTimeout = .seconds(60)
+    let never = Promise<Int>.never
+    let promise = form.retry(policy, clock) { $0 == 1 ? .rejected(Boom()) : never }
+    await clock.run(until: promise)
+    try await expectRejection(of: promise, with: TimeoutError(duration: .seconds(15)))
+    #expect(clock.now.offset == .seconds(15))
+    try await expectCancellation(of: never)
   }
 
-  @Test func cancelled_inMidSleep_releasesTheSleep() async throws {
-    let promise = Promise.retry(
-      .fixed(attempts: 9, delay: .seconds(10)), clock: clock, operation(failures: 9))
-    await clock.sleepers(atLeast: 1)
+  @Test(arguments: RetryForm.allCases)
+  func cancelledInADelay_releasesTheTimer_andPutsTheTokenBack(form: RetryForm) async throws {
+    let budget = RetryBudget(capacity: 2, tokensPerSuccess: 0)
+    let policy = RetryPolicy.fixed(attempts: 9, delay: .seconds(10)).withBudget(budget)
+    let calls = CallCounter()
+    let promise = form.retry(policy, clock) { _ in
+      calls.call()
+      return .rejected(Boom())
+    }
+    await clock.advance(by: .seconds(10))
+    // One attempt was made again, and the next one is pending.
+    #expect(budget.remaining == 0)
     promise.cancel()
-    await clock.noSleepers()
     try await expectCancellation(of: promise)
-    #expect(attempts.count == 1)
+    await clock.settle()
+    #expect(clock.sleeperCount == 0 && budget.remaining == 1 && calls.count == 2)
   }
 
   @Test func cancellationError_isNotRetried() async throws {
@@ -219,18 +227,6 @@ import Testing
     for _ in 0..<2 {
       _ = try await Promise.retry(policy, clock: clock) { Promise.value(1) }.value
     }
-    #expect(budget.remaining == 1)
-  }
-
-  @Test func aRetryThatIsCancelledInItsDelay_putsItsTokenBack() async throws {
-    let budget = RetryBudget(capacity: 2, tokensPerSuccess: 0)
-    let policy = RetryPolicy.fixed(attempts: 9, delay: .seconds(10)).withBudget(budget)
-    let promise = Promise<Int>.retry(on: .immediate, policy, clock: clock) { .rejected(Boom()) }
-    await clock.advance(by: .seconds(10))
-    // One attempt was made again, and the next one is pending.
-    #expect(budget.remaining == 0)
-    promise.cancel()
-    try await expectCancellation(of: promise)
     #expect(budget.remaining == 1)
   }
 
@@ -284,28 +280,38 @@ import Testing
     #expect(budget.remaining == 1)
   }
 
-  @MainActor @Test func operation_runsWhereItWasWritten() async throws {
-    var calls = 0
-    _ = try await Promise<Int>.retry(.fixed(attempts: 2, delay: .zero), clock: clock) {
-      MainActor.assertIsolated()
-      calls += 1
-      if calls == 1 { throw Boom() }
-      return .value(calls)
-    }.value
-    #expect(calls == 2)
-  }
-
   @Test func aDeadlineOnWorkThatIgnoresCancellation_returnsOnTime() async throws {
-    let (gate, open) = Promise<Void>.withResolvers()
+    let work = StubbornWork()
     let waiting = Task { [clock] in
-      try await withTimeout(.seconds(2), clock: clock) {
-        await Task.detached { _ = await gate.result }.value
-        return 1
-      }
+      try await withTimeout(.seconds(2), clock: clock) { await work.run() }
     }
-    await clock.sleepers(atLeast: 1)
+    try await work.started.value
     await clock.advance(by: .seconds(2))
     await #expect(throws: TimeoutError.self) { try await waiting.value }
-    open.fulfill()
+    work.open()
+  }
+}
+
+/// The functions with the name `retry`.
+enum RetryForm: CaseIterable {
+  case promise, task, function
+
+  func retry(
+    _ policy: RetryPolicy, _ clock: TestClock,
+    _ operation: @escaping @Sendable (_ attempt: Int) -> Promise<Int>
+  ) -> Promise<Int> {
+    let count = CallCounter()
+    return switch self {
+    case .promise:
+      Promise.retry(on: .immediate, policy, clock: clock) { operation(count.call()) }
+    case .task:
+      Promise.retry(policy, clock: clock) { () async throws in
+        try await operation(count.call()).value
+      }
+    case .function:
+      Promise {
+        try await Pledge.retry(policy, clock: clock) { try await operation(count.call()).value }
+      }
+    }
   }
 }

@@ -6,35 +6,6 @@ import Testing
 @Suite struct RetryingInATask {
   let clock = TestClock()
 
-  @Test func theErrorIsThatOfTheLastAttempt_andObserversAreCalledInOrder() async throws {
-    let seen = Recorder<Int>()
-    var calls = 0
-    let policy = RetryPolicy.fixed(attempts: 3, delay: .zero)
-      .observed { seen.record($0.number) }
-      .observed { seen.record(-$0.number) }
-    await #expect(throws: Boom(code: 3)) {
-      try await retry(policy) {
-        calls += 1
-        throw Boom(code: calls)
-      }
-    }
-    #expect(seen.events == [1, -1, 2, -2, 3, -3])
-  }
-
-  @Test func cancelledDuringADelay_throwsImmediately_andPutsTheTokenBack() async throws {
-    let budget = RetryBudget(capacity: 1, tokensPerSuccess: 0)
-    let policy = RetryPolicy.fixed(attempts: 9, delay: .seconds(10)).withBudget(budget)
-    let task = Task { [clock] in
-      try await retry(policy, clock: clock) { throw Boom() }
-    }
-    await clock.sleepers(atLeast: 1)
-    #expect(budget.remaining == 0)
-    task.cancel()
-    await #expect(throws: CancellationError.self) { try await task.value }
-    #expect(budget.remaining == 1)
-    await clock.noSleepers()
-  }
-
   @Test func cancelledDuringAnAttempt_isNotRepeated_andKeepsTheError() async throws {
     let (started, start) = Promise<Void>.withResolvers()
     let calls = CallCounter()
@@ -86,23 +57,6 @@ import Testing
     }
     await advancing
     #expect(value == 1)
-  }
-
-  @Test func deadline_namesItself() async throws {
-    var policy = RetryPolicy.fixed(attempts: 5, delay: .zero)
-    policy.deadline = .seconds(3)
-    policy.attemptTimeout = .seconds(60)
-    async let advancing: Void = {
-      await clock.sleepers(atLeast: 1)
-      await clock.advance(by: .seconds(3))
-    }()
-    do {
-      try await retry(policy, clock: clock) { try await Promise<Void>.never.value }
-      Issue.record("It succeeds.")
-    } catch let error as TimeoutError {
-      #expect(error.duration == .seconds(3))
-    }
-    await advancing
   }
 
   @Test(arguments: [Duration.zero, .seconds(-1), .seconds(Int64.min / 4)])

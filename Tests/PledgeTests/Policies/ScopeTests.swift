@@ -6,21 +6,21 @@ import Testing
 /// Scopes that close, and `cancelAndFinish()`.
 @Suite struct ClosingScopes {
   let log = Recorder<String>()
+  let work = StubbornWork()
 
-  /// A task that ignores its cancellation until `gate` settles.
-  private func stubborn(_ gate: Promise<Void>, _ name: String) async {
-    await Task.detached { _ = await gate.result }.value
-    log.record("\(name) ended")
+  /// A task that ignores its cancellation until the work is open.
+  private func stubborn() async {
+    await work.run()
+    log.record("task ended")
   }
 
   @Test func close_waitsForTasks_thatIgnoreCancellation() async throws {
     let scope = PromiseScope()
-    let (gate, open) = Promise<Void>.withResolvers()
-    let work = scope.run { await stubborn(gate, "task") }
+    let task = scope.run { await stubborn() }
     let end = scope.close()
-    try await expectCancellation(of: work)
+    try await expectCancellation(of: task)
     #expect(end.promise.isPending && scope.pendingCount == 1)
-    open.fulfill()
+    work.open()
     await end.value
     #expect(log.events == ["task ended"] && scope.pendingCount == 0)
     // Again, nothing is left.
@@ -29,8 +29,7 @@ import Testing
 
   @Test func close_waitsForTheTasksOfBoundPromises_andForHandlers() async throws {
     let scope = PromiseScope()
-    let (gate, open) = Promise<Void>.withResolvers()
-    let bound = Promise { await stubborn(gate, "task") }
+    let bound = Promise { await stubborn() }
       .tap { result in
         if case .failure(let error) = result { log.record("\(error)") }
       }
@@ -38,23 +37,22 @@ import Testing
     let end = scope.close()
     try await expectCancellation(of: bound)
     #expect(log.events == ["CancellationError()"] && end.promise.isPending)
-    open.fulfill()
+    work.open()
     await end.value
     #expect(log.events == ["CancellationError()", "task ended"])
   }
 
   @Test func close_waitsForTasks_thatCancelAllHasCancelled_evenIfTheScopeIsReleased() async throws {
-    let (gate, open) = Promise<Void>.withResolvers()
     let end: Guarantee<Void>
     do {
       let scope = PromiseScope()
-      let bound = Promise { await stubborn(gate, "task") }.bound(to: scope)
+      let bound = Promise { await stubborn() }.bound(to: scope)
       scope.cancelAll()
       try await expectCancellation(of: bound)
       end = scope.close()
     }
     #expect(end.promise.isPending)
-    open.fulfill()
+    work.open()
     await end.value
     #expect(log.events == ["task ended"])
   }
@@ -68,8 +66,7 @@ import Testing
   func close_waitsForTasks_thatOtherCodeHasCancelled(canceller: Canceller) async throws {
     let clock = TestClock()
     let scope = PromiseScope()
-    let (gate, open) = Promise<Void>.withResolvers()
-    let task = Promise { await stubborn(gate, "task") }
+    let task = Promise { await stubborn() }
     let source = task.map { 1 }
     let bound = source.bound(to: scope)
     switch canceller {
@@ -85,7 +82,7 @@ import Testing
     #expect(scope.pendingCount == 1)
     let end = scope.close()
     #expect(end.promise.isPending)
-    open.fulfill()
+    work.open()
     await end.value
     #expect(log.events == ["task ended"] && scope.pendingCount == 0)
   }
@@ -168,14 +165,13 @@ import Testing
 
   @Test func withPromiseScope_cancelled_waitsForTasksOfBoundPromises() async throws {
     let (started, start) = Promise<Void>.withResolvers()
-    let (gate, open) = Promise<Void>.withResolvers()
     let task = Task {
       await withPromiseScope { scope in
-        let bound = Promise { await stubborn(gate, "task") }.bound(to: scope)
+        let bound = Promise { await stubborn() }.bound(to: scope)
         start.fulfill()
         _ = await bound.settlement()
         log.record("body ended")
-        open.fulfill()
+        work.open()
       }
       log.record("scope ended")
     }
@@ -183,16 +179,6 @@ import Testing
     task.cancel()
     await task.value
     #expect(log.events == ["body ended", "task ended", "scope ended"])
-  }
-
-  @MainActor @Test func withPromiseScope_runsInTheCallersIsolation() async {
-    final class Counter { var count = 0 }
-    let counter = Counter()
-    await withPromiseScope { scope in
-      MainActor.assertIsolated()
-      counter.count += 1
-    }
-    #expect(counter.count == 1)
   }
 
   // MARK: cancelAndFinish

@@ -1,81 +1,75 @@
-import Pledge
+@_spi(DropIns) import Pledge
 import PledgeTesting
 import Testing
 
 @Suite struct UsingTests {
   private let log = Recorder<String>()
+  private let work = StubbornWork()
+
+  /// Uses a resource, and records its release.
+  private func using(
+    _ acquisition: Promise<String> = .value("file"),
+    _ body: @escaping @Sendable (String) throws -> Promise<Int>
+  ) -> Promise<Int> {
+    .using(acquisition, release: { [log] in log.record("release \($0)") }) { try body($0) }
+  }
 
   @Test func using_releasesAfterTheBody() async throws {
-    let value = try await Promise.using(
-      Promise.value("file"), release: { [log] in log.record("release \($0)") }
-    ) { [log] resource in
+    let promise = using { [log] resource in
       log.record("use \(resource)")
       return Promise.value(7).tap { _ in log.record("used") }
-    }.value
-    #expect(value == 7)
+    }
+    try await expectFulfillment(of: promise, with: 7)
     #expect(log.events == ["use file", "used", "release file"])
   }
 
-  @Test func using_releasesWhenTheBodyThrows() async {
-    let promise = Promise<Int>.using(
-      Promise.value("file"), release: { [log] in log.record("release \($0)") }
-    ) { _ in throw Boom() }
-    await #expect(throws: Boom.self) { try await promise.value }
+  @Test func using_releasesWhenTheBodyThrows() async throws {
+    try await expectRejection(of: using { _ in throw Boom() }, with: Boom())
     #expect(log.events == ["release file"])
   }
 
-  @Test func using_releasesWhenCancelledInTheBody() async {
-    let (inner, resolver) = Promise<Int>.withResolvers()
+  @Test func using_releasesWhenCancelledInTheBody() async throws {
+    let inner = Promise<Int>.never
     let (entered, enter) = Promise<Void>.withResolvers()
-    let promise = Promise.using(
-      Promise.value("file"), release: { [log] in log.record("release \($0)") }
-    ) { _ in
+    let promise = using { _ in
       enter.fulfill()
       return inner
     }
-    _ = await entered.result
+    try await entered.value
     promise.cancel()
-    await #expect(throws: CancellationError.self) { try await promise.value }
-    await #expect(throws: CancellationError.self) { try await inner.value }
-    #expect(!resolver.isPending)
+    try await expectCancellation(of: promise)
+    try await expectCancellation(of: inner)
     #expect(log.events == ["release file"])
   }
 
-  @Test func using_cancelledWhileATaskUsesIt_releasesWhenTheTaskHasEnded() async {
-    let (entered, enter) = Promise<Void>.withResolvers()
-    let (gate, open) = Promise<Void>.withResolvers()
+  @Test func using_cancelledWhileATaskUsesIt_releasesWhenTheTaskHasEnded() async throws {
     let scope = PromiseScope()
-    let promise = Promise.using(
-      Promise.value("file"), release: { [log] in log.record("release \($0)") }
-    ) { [log] _ in
+    let promise = using { [log, work] _ in
       Promise {
-        enter.fulfill()
-        await Task.detached { _ = await gate.result }.value
+        await work.run()
         log.record("used")
         return 1
       }
     }.bound(to: scope)
-    _ = await entered.result
+    try await work.started.value
     let end = scope.close()
-    await #expect(throws: CancellationError.self) { try await promise.value }
+    try await expectCancellation(of: promise)
     #expect(log.events == [])
     #expect(end.isPending)
-    open.fulfill()
+    work.open()
     await end.value
     #expect(log.events == ["used", "release file"])
   }
 
-  @Test func using_cancelledWhileAcquiring_neverStartsTheBody() async {
+  @Test func using_cancelledWhileAcquiring_neverStartsTheBody() async throws {
     let (acquisition, resolver) = Promise<String>.withResolvers()
     resolver.onCancel { [log] in log.record("stop acquiring") }
-    let promise = Promise<Int>.using(
-      acquisition, release: { [log] in log.record("release \($0)") }
-    ) { [log] _ in
+    let promise = using(acquisition) { [log] _ in
       log.record("body")
       return .value(1)
     }
     promise.cancel()
-    await #expect(throws: CancellationError.self) { try await promise.value }
+    try await expectCancellation(of: promise)
     #expect(log.events == [])
     // A resource that is acquired after that isn't used, and is released.
     resolver.fulfill("file")
@@ -83,52 +77,34 @@ import Testing
     #expect(log.events == ["release file"])
   }
 
-  @Test func using_async_cancelledWhileAcquiring_cancelsTheTask_andReleases() async throws {
-    let (entered, enter) = Promise<Void>.withResolvers()
-    let (open, opener) = Promise<Void>.withResolvers()
+  /// The task isn't interrupted, and its resource is released when it has ended.
+  @Test(arguments: [true, false])
+  func using_async_cancelled_cancelsTheTask_andReleases(whileAcquiring: Bool) async throws {
     let promise = Promise<Int>.using(
-      acquire: { [log] in
-        enter.fulfill()
-        // A gate that ignores cancellation.
-        _ = await Task.detached { try? await open.value }.value
-        log.record("acquired, cancelled: \(Task.isCancelled)")
+      acquire: { [log, work] in
+        if whileAcquiring {
+          await work.run()
+          log.record("acquired, cancelled: \(Task.isCancelled)")
+        }
         return "file"
       }, release: { [log] in log.record("release \($0)") }
-    ) { _ in 1 }
-    try await entered.value
-    promise.cancel()
-    await #expect(throws: CancellationError.self) { try await promise.value }
-    opener.fulfill()
-    await log.reaches(2).value
-    #expect(log.events == ["acquired, cancelled: true", "release file"])
-  }
-
-  @Test func using_async_cancelledInTheBody_releasesWhenTheBodyHasEnded() async throws {
-    let (entered, enter) = Promise<Void>.withResolvers()
-    let (open, opener) = Promise<Void>.withResolvers()
-    let promise = Promise<Int>.using(
-      acquire: { "file" }, release: { [log] in log.record("release \($0)") }
-    ) { [log] _ in
-      enter.fulfill()
-      // A gate that ignores cancellation.
-      _ = await Task.detached { try? await open.value }.value
+    ) { [log, work] _ in
+      await work.run()
       log.record("used, cancelled: \(Task.isCancelled)")
       return 1
     }
-    try await entered.value
+    try await work.started.value
     promise.cancel()
-    await #expect(throws: CancellationError.self) { try await promise.value }
+    try await expectCancellation(of: promise)
     #expect(log.events == [])
-    opener.fulfill()
+    work.open()
     await log.reaches(2).value
-    #expect(log.events == ["used, cancelled: true", "release file"])
+    let first = whileAcquiring ? "acquired" : "used"
+    #expect(log.events == ["\(first), cancelled: true", "release file"])
   }
 
-  @Test func using_rejectsWhenNothingCouldBeAcquired() async {
-    let promise = Promise<Int>.using(
-      Promise<String>.rejected(Boom()), release: { [log] in log.record("release \($0)") }
-    ) { _ in .value(1) }
-    await #expect(throws: Boom.self) { try await promise.value }
+  @Test func using_rejectsWhenNothingCouldBeAcquired() async throws {
+    try await expectRejection(of: using(.rejected(Boom())) { _ in .value(1) }, with: Boom())
     #expect(log.count == 0)
   }
 }

@@ -156,6 +156,34 @@ final class Box<Value: Sendable>: Sendable {
   func update(_ change: (inout Value) -> Void) { content.withLock { change(&$0) } }
 }
 
+/// Work that ignores its cancellation, and ends when the test opens it.
+struct StubbornWork: Sendable {
+  /// Fulfilled when the work has started.
+  let started: Promise<Void>
+  private let starter: Resolver<Void>
+  private let gate: Promise<Void>
+  private let opener: Resolver<Void>
+  private let changes = Recorder<Int>()
+
+  init() {
+    (started, starter) = Promise.withResolvers()
+    (gate, opener) = Promise.withResolvers()
+    started.ignoreErrors()
+  }
+
+  /// The number of tasks that run it.
+  var running: Int { changes.events.reduce(0, +) }
+
+  func open() { opener.fulfill() }
+
+  func run() async {
+    changes.record(1)
+    starter.fulfill()
+    await Task.detached { [gate] in _ = await gate.result }.value
+    changes.record(-1)
+  }
+}
+
 extension Promise {
   /// The current result as text, for short expectations.
   var state: String {
@@ -177,6 +205,20 @@ func outsideTasks<T: Sendable>(
   await withCheckedContinuation { continuation in
     let run: @Sendable () -> Void = { continuation.resume(returning: Result { try body() }) }
     if onMain { DispatchQueue.main.async(execute: run) } else { Thread.detachNewThread(run) }
+  }
+}
+
+/// Calls `body` this often in each of eight tasks, which have random numbers of their own.
+func inEightTasks(
+  rounds: Int, _ body: @escaping @Sendable (inout SeededRandom) async -> Void
+) async {
+  await withTaskGroup(of: Void.self) { group in
+    for seed in 0..<8 {
+      group.addTask {
+        var random = SeededRandom(seed: UInt64(seed))
+        for _ in 0..<rounds { await body(&random) }
+      }
+    }
   }
 }
 

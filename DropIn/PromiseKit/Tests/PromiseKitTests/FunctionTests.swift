@@ -95,29 +95,18 @@ final class FunctionTests: PromiseKitTestCase {
 
   func testTaskOnQueueRunsThereInTheOrderOfHandlers() async {
     let queue = DispatchQueue(label: "tasks")
-    let isQueue = DispatchSpecificKey<Bool>()
-    queue.setSpecific(key: isQueue, value: true)
+    let (promise, resolver) = Promise<Void>.pending()
     // Changed on the queue only, and read after the last change.
     nonisolated(unsafe) var order: [Int] = []
-    await withCheckedContinuation { done in
-      let resolvers = (0..<20).map { _ in
-        let (promise, resolver) = Promise<Int>.pending()
-        Task(on: queue, after: promise) {
-          guard let value = try? await promise.async(on: nil),
-            DispatchQueue.getSpecific(key: isQueue) == true
-          else { return }
-          order.append(2 * value)
-        }
-        promise.done(on: queue) { value in order.append(2 * value + 1) }.cauterize()
-        return resolver
-      }
-      for (index, resolver) in resolvers.enumerated() { resolver.fulfill(index) }
-      queue.async {
-        order.append(40)
-        done.resume()
-      }
+    promise.done(on: queue) { order.append(1) }.cauterize()
+    let task = Task(on: queue, after: promise) {
+      dispatchPrecondition(condition: .onQueue(queue))
+      order.append(2)
     }
-    XCTAssertEqual(order, Array(0...40))
+    promise.done(on: queue) { order.append(3) }.cauterize()
+    resolver.fulfill(())
+    await task.value
+    XCTAssertEqual(queue.sync { order }, [1, 2, 3])
   }
 
   func testNamespacer() {

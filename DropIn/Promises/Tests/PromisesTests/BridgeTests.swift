@@ -57,29 +57,18 @@ final class BridgeTests: XCTestCase {
 
   func test_taskOnQueue_runsThereInTheOrderOfHandlers() async {
     let queue = DispatchQueue(label: "tasks")
-    let isQueue = DispatchSpecificKey<Bool>()
-    queue.setSpecific(key: isQueue, value: true)
+    let promise = Promise<Int>()
     // Changed on the queue only, and read after the last change.
     nonisolated(unsafe) var order: [Int] = []
-    await withCheckedContinuation { done in
-      let resolvers = (0..<20).map { _ in
-        let promise = Promise<Int>()
-        Task(on: queue, after: promise) {
-          guard let value = try? await promise.get(),
-            DispatchQueue.getSpecific(key: isQueue) == true
-          else { return }
-          order.append(2 * value)
-        }
-        promise.then(on: queue) { value in order.append(2 * value + 1) }
-        return promise
-      }
-      for (index, resolver) in resolvers.enumerated() { resolver.fulfill(index) }
-      queue.async {
-        order.append(40)
-        done.resume()
-      }
+    promise.then(on: queue) { _ in order.append(1) }
+    let task = Task(on: queue, after: promise) {
+      dispatchPrecondition(condition: .onQueue(queue))
+      order.append(2)
     }
-    XCTAssertEqual(order, Array(0...40))
+    promise.then(on: queue) { _ in order.append(3) }
+    promise.fulfill(0)
+    await task.value
+    XCTAssertEqual(queue.sync { order }, [1, 2, 3])
   }
 
   func test_sendability_followsTheValue() {

@@ -49,7 +49,8 @@ final class App {
   }
 
   func fetch(_ id: UserID) -> Promise<User> {
-    .value(User(name: "\(id.number)", email: "a@b"))
+    MainActor.assertIsolated()
+    return .value(User(name: "\(id.number)", email: "a@b"))
   }
 
   func load(_ id: UserID) async throws -> User {
@@ -78,7 +79,6 @@ final class App {
     let id = UserID(number: 1)
     var attempts = 0
     let user = try await Promise.retry(.fixed(attempts: 2, delay: .zero)) {
-      MainActor.assertIsolated()
       attempts += 1
       if attempts == 1 { throw Refused() }
       return self.fetch(id)

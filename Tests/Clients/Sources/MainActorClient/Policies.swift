@@ -30,12 +30,14 @@ final class Reading {
       return plain
     }
     let limited = try await limiter.perform { try await load() }
+    let broken = try await CircuitBreaker().perform { try await load() }
     let used = try await withResource(acquire: load, release: { $0.count += 1 }) { plain in
       MainActor.assertIsolated()
       return plain
     }
-    precondition(retried === limited && limited === used && used.count == 1)
+    precondition(retried === limited && limited === broken && broken === used && used.count == 1)
     let scoped = await withPromiseScope { scope in
+      MainActor.assertIsolated()
       scope.run { _ = try await self.load() }
       return plain
     }
@@ -84,6 +86,10 @@ final class Reading {
       return Plain()
     }
     precondition(([timed, inTime, first, successful, hedge] + mapped).allSatisfy { $0.count == 0 })
+
+    for try await (_, result) in results(of: [1], limit: 1, { [self] in parser.count += $0 }) {
+      try result.get()
+    }
 
     let count = try await counts.value(for: 1) {
       MainActor.assertIsolated()

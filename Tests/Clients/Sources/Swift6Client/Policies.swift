@@ -23,13 +23,17 @@ func policiesAnywhere() async throws {
     parser.count += 1
     return page
   }
-  let used = try await withResource(acquire: { limited }, release: { $0.parser.count += 1 }) {
+  let counted = try await CircuitBreaker().perform {
+    parser.count += 1
+    return limited
+  }
+  let used = try await withResource(acquire: { counted }, release: { $0.parser.count += 1 }) {
     page in
     if page.parser.count == 0 { throw Refused() }
     return page
   }
   let scoped = await withPromiseScope { _ in used }
-  precondition(scoped.parser === parser && parser.count == 4)
+  precondition(scoped.parser === parser && parser.count == 5)
 
   // A result that only the operation has is moved.
   let timed = try await withTimeout(.seconds(60)) { Page(parser: Parser()) }

@@ -12,7 +12,9 @@ func explore(_ program: Program, _ request: Request) -> Bool {
   let reports = Notes()
   PromiseDiagnostics.setUnhandledRejectionHandler { reports.add("\($0)") }
   VirtualTasks.begin()
-  var outcome = Session.explore(program.name, request.search, request.budget, make: program.make) {
+  var outcome = Session.explore(
+    program.name, request.search, request.budget, make: { program.make(Notes()) }
+  ) {
     defer { reports.removeAll() }
     if program.reports.contains(reports.lines.count) { return nil }
     return "\(reports.lines.count) unhandled rejections were reported: \(reports.text)"

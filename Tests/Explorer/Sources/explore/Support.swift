@@ -6,10 +6,18 @@ import VirtualPlatform
 struct Program: Sendable {
   let name: String
   /// The number of unhandled rejections that a run must report.
-  var reports = 0...0
+  let reports: ClosedRange<Int>
   /// A text that the only finding must contain, if the program is wrong on purpose.
-  var mustFind: String?
-  let make: @Sendable () -> Scenario
+  let mustFind: String?
+  /// Makes the scenario of a run, whose handlers record their results in the notes.
+  let make: @Sendable (Notes) -> Scenario
+
+  init(
+    _ name: String, reports: ClosedRange<Int> = 0...0, mustFind: String? = nil,
+    make: @escaping @Sendable (Notes) -> Scenario
+  ) {
+    (self.name, self.reports, self.mustFind, self.make) = (name, reports, mustFind, make)
+  }
 }
 
 struct Failed: Error {}

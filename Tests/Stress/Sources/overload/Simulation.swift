@@ -1,3 +1,4 @@
+import Foundation
 import Pledge
 import PledgeTesting
 import StressKit
@@ -97,11 +98,3 @@ struct Simulation {
     return result
   }
 }
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif

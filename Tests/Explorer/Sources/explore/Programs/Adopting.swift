@@ -4,51 +4,122 @@ import VirtualPlatform
 
 /// Handlers that return promises.
 let adoptingPrograms = [
-  Program(name: "adopt-cancel-told", make: adoptAndCancelUnsettled),
-  Program(name: "adopt-observed-cancel-attach", make: cancelOuterAndAttach),
-  Program(name: "tail-late-observers", make: { tail(cancelling: nil) }),
-  Program(name: "tail-cancel-outer", make: { tail(cancelling: 0) }),
-  Program(name: "tail-cancel-inner", make: { tail(cancelling: 2) }),
-  Program(name: "row-settle", make: { row(adopting: [2]) }),
-  Program(name: "row-cancel", make: { row(adopting: [2], cancels: true) }),
-  Program(name: "row-observed", make: { row(adopting: [2], isObserved: true) }),
-  Program(name: "row-two-adopt", make: { row(adopting: [1, 2]) }),
-  Program(name: "cycle-itself", make: returnItself),
-  Program(name: "cycle-of-two", make: { cycle(of: 2, cancels: false) }),
-  Program(name: "cycle-of-three", make: { cycle(of: 3, cancels: false) }),
-  Program(name: "cycle-cancelled", make: { cycle(of: 2, cancels: true) }),
+  Program("adopt-cancel-told") { notes in
+    let (source, sourceResolver) = Promise<Int>.withResolvers()
+    let (inner, innerResolver) = Promise<Token>.withResolvers()
+    let told = Box(0)
+    innerResolver.onCancel { told.value += 1 }
+    let runs = Box(0)
+    let outer = source.then(on: .immediate) { _ in
+      runs.value += 1
+      return inner
+    }
+    outer.note("outer", in: notes)
+    return Scenario(
+      { sourceResolver.fulfill(1) }, { outer.cancel() },
+      check: {
+        defer { innerResolver.fulfill(Token()) }
+        return expect(
+          outer.isOne(of: "cancelled"),
+          notes.agree(["outer"], with: "cancelled"),
+          (
+            told.value == runs.value,
+            "the handler ran \(runs.value) times, the inner producer was told \(told.value) times"
+          ))
+      })
+  },
+  Program("adopt-observed-cancel-attach") { notes in
+    let (outer, inner, resolver) = adopted(notes)
+    return Scenario(
+      { outer.cancel() }, { outer.counted().note("during", in: notes) },
+      { resolver.fulfill(Token()) },
+      check: {
+        expect(
+          notes.agree(["outer", "during"], with: outer.state),
+          (
+            notes.agree(["inner"], with: "value").0 && inner.state == "value",
+            "the inner one is \(inner.state), heard: \(notes.text)"
+          ))
+      })
+  },
+  Program("tail-late-observers") { _ in tail(cancelling: nil) },
+  Program("tail-cancel-outer") { _ in tail(cancelling: 0) },
+  Program("tail-cancel-inner") { _ in tail(cancelling: 2) },
+  Program("row-settle") { _ in row(adopting: [2]) },
+  Program("row-cancel") { _ in row(adopting: [2], cancels: true) },
+  Program("row-observed") { _ in row(adopting: [2], isObserved: true) },
+  Program("row-two-adopt") { _ in row(adopting: [1, 2]) },
+  Program("cycle-itself") { notes in
+    let (source, resolver) = Promise<Int>.withResolvers()
+    let own = Box<[Promise<Int>]>([])
+    let promise = source.then(on: .immediate) { _ in own.value[0] }
+    own.value = [promise]
+    promise.note("before", in: notes)
+    return Scenario(
+      { resolver.fulfill(1) }, { promise.note("during", in: notes) },
+      check: {
+        own.value = []
+        return expect(notes.agree(["before", "during"], with: "cycle"), promise.isOne(of: "cycle"))
+      })
+  },
+  Program("cycle-of-two") { _ in cycle(of: 2, cancels: false) },
+  Program("cycle-of-three") { _ in cycle(of: 3, cancels: false) },
+  Program("cycle-cancelled") { _ in cycle(of: 2, cancels: true) },
   Program(
-    name: "cycle-unobserved", reports: 0...2,
-    make: { cycle(of: 2, cancels: false, isObserved: false) }),
-  Program(name: "cycle-of-two-maps", make: mapCycle),
-  Program(name: "resolve-with-cancel", make: resolveWithAndCancel),
+    "cycle-unobserved", reports: 0...2
+  ) { _ in cycle(of: 2, cancels: false, isObserved: false) },
+  // Promises that wait for a promise made from the next one, two of which are cancelled.
+  Program("cycle-of-two-maps") { notes in
+    let sources = (0..<2).map { _ in Promise<Int>.withResolvers() }
+    let promises = Box<[Promise<Int>]>([])
+    for (index, source) in sources.enumerated() {
+      promises.value.append(
+        source.promise.then(on: .immediate) { _ in
+          promises.value[1 - index].map(on: .immediate) { $0 }
+        })
+    }
+    let all = promises.value
+    // Watchers, because another consumer of a promise would end the request there.
+    for (index, promise) in all.enumerated() { promise.noteWatching("\(index)", in: notes) }
+    return Scenario(
+      { sources[0].resolver.fulfill(1) },
+      {
+        sources[1].resolver.fulfill(1)
+        all[1].cancel()
+      },
+      { all[0].cancel() },
+      check: {
+        promises.value = []
+        return expect(
+          (
+            all.allSatisfy { $0.state == "cancelled" },
+            "promises are \(all.map(\.state)), heard: \(notes.text)"
+          ),
+          notes.agree(all.indices.map { "\($0)" }, with: "cancelled"))
+      })
+  },
+  Program("resolve-with-cancel") { notes in
+    let (promise, resolver) = Promise<Token>.withResolvers()
+    let (other, otherResolver) = Promise<Token>.withResolvers()
+    let last = Box<Resolver<Token>?>(resolver)
+    let told = Box(0)
+    otherResolver.onCancel { told.value += 1 }
+    promise.note("before", in: notes)
+    return Scenario(
+      {
+        last.value?.resolve(with: other)
+        last.value = nil
+      },
+      { promise.cancel() }, { otherResolver.fulfill(Token()) },
+      check: {
+        expect(
+          (told.value <= 1, "told \(told.value) times"),
+          promise.isOne(of: "value", "cancelled"),
+          (other.state != "pending", "the other one is pending"),
+          notes.agree(["before"], with: promise.state))
+      })
+  },
 ]
-
-private func adoptAndCancelUnsettled() -> Scenario {
-  let (source, sourceResolver) = Promise<Int>.withResolvers()
-  let (inner, innerResolver) = Promise<Token>.withResolvers()
-  let told = Box(0)
-  innerResolver.onCancel { told.value += 1 }
-  let notes = Notes()
-  let runs = Box(0)
-  let outer = source.then(on: .immediate) { _ in
-    runs.value += 1
-    return inner
-  }
-  outer.note("outer", in: notes)
-  return Scenario(
-    { sourceResolver.fulfill(1) }, { outer.cancel() },
-    check: {
-      defer { innerResolver.fulfill(Token()) }
-      return expect(
-        outer.isOne(of: "cancelled"),
-        notes.agree(["outer"], with: "cancelled"),
-        (
-          told.value == runs.value,
-          "the handler ran \(runs.value) times, the inner producer was told \(told.value) times"
-        ))
-    })
-}
 
 /// Returns a promise that has adopted another one, which has an observer of its own.
 private func adopted(_ notes: Notes) -> (
@@ -59,22 +130,6 @@ private func adopted(_ notes: Notes) -> (
   outer.note("outer", in: notes)
   inner.note("inner", in: notes)
   return (outer, inner, resolver)
-}
-
-private func cancelOuterAndAttach() -> Scenario {
-  let notes = Notes()
-  let (outer, inner, resolver) = adopted(notes)
-  return Scenario(
-    { outer.cancel() }, { outer.counted().note("during", in: notes) },
-    { resolver.fulfill(Token()) },
-    check: {
-      expect(
-        notes.agree(["outer", "during"], with: outer.state),
-        (
-          notes.agree(["inner"], with: "value").0 && inner.state == "value",
-          "the inner one is \(inner.state), heard: \(notes.text)"
-        ))
-    })
 }
 
 /// Creates nested handlers that return promises, as a recursive loop does.
@@ -150,21 +205,6 @@ private func row(
     })
 }
 
-private func returnItself() -> Scenario {
-  let (source, resolver) = Promise<Int>.withResolvers()
-  let notes = Notes()
-  let own = Box<[Promise<Int>]>([])
-  let promise = source.then(on: .immediate) { _ in own.value[0] }
-  own.value = [promise]
-  promise.note("before", in: notes)
-  return Scenario(
-    { resolver.fulfill(1) }, { promise.note("during", in: notes) },
-    check: {
-      own.value = []
-      return expect(notes.agree(["before", "during"], with: "cycle"), promise.isOne(of: "cycle"))
-    })
-}
-
 private func cycle(of count: Int, cancels: Bool, isObserved: Bool = true) -> Scenario {
   let sources = (0..<count).map { _ in Promise<Int>.withResolvers() }
   let notes = Notes()
@@ -195,60 +235,5 @@ private func cycle(of count: Int, cancels: Bool, isObserved: Bool = true) -> Sce
         if promise.state != "cycle", !cancels { return "promise \(index) is \(promise.state)" }
       }
       return nil
-    })
-}
-
-/// Promises that wait for a promise made from the next one, two of which are cancelled.
-private func mapCycle() -> Scenario {
-  let sources = (0..<2).map { _ in Promise<Int>.withResolvers() }
-  let notes = Notes()
-  let promises = Box<[Promise<Int>]>([])
-  for (index, source) in sources.enumerated() {
-    promises.value.append(
-      source.promise.then(on: .immediate) { _ in
-        promises.value[1 - index].map(on: .immediate) { $0 }
-      })
-  }
-  let all = promises.value
-  // Watchers, because another consumer of a promise would end the request there.
-  for (index, promise) in all.enumerated() { promise.noteWatching("\(index)", in: notes) }
-  return Scenario(
-    { sources[0].resolver.fulfill(1) },
-    {
-      sources[1].resolver.fulfill(1)
-      all[1].cancel()
-    },
-    { all[0].cancel() },
-    check: {
-      promises.value = []
-      return expect(
-        (
-          all.allSatisfy { $0.state == "cancelled" },
-          "promises are \(all.map(\.state)), heard: \(notes.text)"
-        ),
-        notes.agree(all.indices.map { "\($0)" }, with: "cancelled"))
-    })
-}
-
-private func resolveWithAndCancel() -> Scenario {
-  let (promise, resolver) = Promise<Token>.withResolvers()
-  let (other, otherResolver) = Promise<Token>.withResolvers()
-  let last = Box<Resolver<Token>?>(resolver)
-  let notes = Notes()
-  let told = Box(0)
-  otherResolver.onCancel { told.value += 1 }
-  promise.note("before", in: notes)
-  return Scenario(
-    {
-      last.value?.resolve(with: other)
-      last.value = nil
-    },
-    { promise.cancel() }, { otherResolver.fulfill(Token()) },
-    check: {
-      expect(
-        (told.value <= 1, "told \(told.value) times"),
-        promise.isOne(of: "value", "cancelled"),
-        (other.state != "pending", "the other one is pending"),
-        notes.agree(["before"], with: promise.state))
     })
 }

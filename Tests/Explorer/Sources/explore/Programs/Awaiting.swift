@@ -4,10 +4,64 @@ import VirtualPlatform
 
 /// Tasks that wait for promises, promises of tasks, and handlers on actors.
 let awaitingPrograms = [
-  Program(name: "await-abandoned", make: awaitAbandoned),
-  Program(name: "await-adopted", make: awaitAdopted),
-  Program(name: "actor-order", make: orderOnAnActor),
-  Program(name: "actor-released", make: releasedOnItsActor),
+  Program("await-abandoned") { notes in
+    let (promise, resolver) = Promise<Token>.withResolvers()
+    let task = awaiting(promise, "task", in: notes)
+    return Scenario(
+      { resolver.abandon() }, { VirtualTasks.cancel(task) },
+      check: {
+        let heard = notes.heard(by: "task")
+        return expect((heard == ["broken"] || heard == ["cancelled"], "heard: \(notes.text)"))
+      })
+  },
+  Program("await-adopted") { notes in
+    let (source, sourceResolver) = Promise<Int>.withResolvers()
+    let (inner, innerResolver) = Promise<Token>.withResolvers()
+    let outer = source.then(on: .immediate) { _ in inner }
+    let task = awaiting(outer, "task", in: notes)
+    return Scenario(
+      { sourceResolver.fulfill(1) }, { innerResolver.fulfill(Token()) },
+      { VirtualTasks.cancel(task) },
+      check: {
+        let heard = notes.heard(by: "task")
+        return expect(
+          (heard == ["value"] || heard == ["cancelled"], "heard: \(notes.text)"),
+          (outer.state != "pending", "the outer one is pending"))
+      })
+  },
+  Program("actor-order") { notes in
+    let (promise, resolver) = Promise<Token>.withResolvers()
+    let place = Place()
+    promise.note("1", on: .actor(place), in: notes)
+    promise.note("2", on: .actor(place), in: notes)
+    promise.note("x", in: notes)
+    return Scenario(
+      { resolver.fulfill(Token()) },
+      {
+        promise.note("3", on: .actor(place), in: notes)
+        promise.note("4", on: .actor(place), in: notes)
+      },
+      check: {
+        expect(
+          notes.hasEachOnce("1", "2", "3", "4", "x"),
+          (
+            notes.order.filter { $0 != "x" } == ["1", "2", "3", "4"],
+            "out of order on the actor: \(notes.text)"
+          ))
+      })
+  },
+  Program("actor-released") { notes in
+    // The handler is skipped, but its closure must be released on the main actor nevertheless.
+    let (promise, resolver) = Promise<Token>.withResolvers()
+    let last: Promise<Void> = {
+      let held = Guard(notes)
+      return promise.done(on: DispatchQueue.main) { _ in withExtendedLifetime(held) {} }
+    }()
+    last.ignoreErrors()
+    return Scenario(
+      { resolver.reject(Failed()) }, { last.cancel() },
+      check: { expect((notes.lines == ["released there"], "heard: \(notes.text)")) })
+  },
 ]
 
 /// Returns a task that records the result of `promise`.
@@ -20,75 +74,9 @@ private func awaiting(
   }
 }
 
-private func awaitAbandoned() -> Scenario {
-  let (promise, resolver) = Promise<Token>.withResolvers()
-  let notes = Notes()
-  let task = awaiting(promise, "task", in: notes)
-  return Scenario(
-    { resolver.abandon() }, { VirtualTasks.cancel(task) },
-    check: {
-      let heard = notes.heard(by: "task")
-      return expect((heard == ["broken"] || heard == ["cancelled"], "heard: \(notes.text)"))
-    })
-}
-
-private func awaitAdopted() -> Scenario {
-  let (source, sourceResolver) = Promise<Int>.withResolvers()
-  let (inner, innerResolver) = Promise<Token>.withResolvers()
-  let notes = Notes()
-  let outer = source.then(on: .immediate) { _ in inner }
-  let task = awaiting(outer, "task", in: notes)
-  return Scenario(
-    { sourceResolver.fulfill(1) }, { innerResolver.fulfill(Token()) },
-    { VirtualTasks.cancel(task) },
-    check: {
-      let heard = notes.heard(by: "task")
-      return expect(
-        (heard == ["value"] || heard == ["cancelled"], "heard: \(notes.text)"),
-        (outer.state != "pending", "the outer one is pending"))
-    })
-}
-
-private func orderOnAnActor() -> Scenario {
-  let (promise, resolver) = Promise<Token>.withResolvers()
-  let notes = Notes()
-  let place = Place()
-  promise.note("1", on: .actor(place), in: notes)
-  promise.note("2", on: .actor(place), in: notes)
-  promise.note("x", in: notes)
-  return Scenario(
-    { resolver.fulfill(Token()) },
-    {
-      promise.note("3", on: .actor(place), in: notes)
-      promise.note("4", on: .actor(place), in: notes)
-    },
-    check: {
-      expect(
-        notes.hasEachOnce("1", "2", "3", "4", "x"),
-        (
-          notes.order.filter { $0 != "x" } == ["1", "2", "3", "4"],
-          "out of order on the actor: \(notes.text)"
-        ))
-    })
-}
-
 /// Records where it was released.
 private final class Guard: Sendable {
   let notes: Notes
   init(_ notes: Notes) { self.notes = notes }
   deinit { notes.add(DispatchQueue.main.isCurrent ? "released there" : "released elsewhere") }
-}
-
-private func releasedOnItsActor() -> Scenario {
-  // The handler is skipped, but its closure must be released on the main actor nevertheless.
-  let (promise, resolver) = Promise<Token>.withResolvers()
-  let notes = Notes()
-  let last: Promise<Void> = {
-    let held = Guard(notes)
-    return promise.done(on: DispatchQueue.main) { _ in withExtendedLifetime(held) {} }
-  }()
-  last.ignoreErrors()
-  return Scenario(
-    { resolver.reject(Failed()) }, { last.cancel() },
-    check: { expect((notes.lines == ["released there"], "heard: \(notes.text)")) })
 }

@@ -4,92 +4,80 @@ import VirtualPlatform
 
 /// Cancellation, dropped resolvers, and promises that cannot be cancelled.
 let cancellingPrograms = [
-  Program(name: "cancel-told-late", make: cancelAndListen),
-  Program(name: "cancel-running", make: cancelWhatRuns),
-  Program(name: "cancel-finally", make: cancelBeforeFinally),
-  Program(name: "uncancellable-and-cancel", make: uncancellableAndCancel),
-  Program(name: "cancel-dropped-job", make: cancelADroppedJob),
+  Program("cancel-told-late") { _ in
+    let (promise, resolver) = Promise<Token>.withResolvers()
+    let told = Box(0)
+    return Scenario(
+      { promise.cancel() },
+      {
+        let token = Token()
+        resolver.onCancel { withExtendedLifetime(token) { told.value += 1 } }
+      },
+      { resolver.fulfill(Token()) },
+      check: {
+        expect(
+          (told.value <= 1, "told \(told.value) times"),
+          (
+            promise.state != "cancelled" || told.value == 1,
+            "cancelled, but the producer was not told"
+          ))
+      })
+  },
+  Program("cancel-running") { notes in
+    let (source, resolver) = Promise<Int>.withResolvers()
+    let runs = Box(0)
+    let promise = source.map(on: Queues.a) { value in
+      runs.value += 1
+      return value
+    }
+    let last = promise.map(on: Queues.a) { $0 }
+    last.note("last", in: notes)
+    return Scenario(
+      { resolver.fulfill(1) }, { last.cancel() },
+      check: {
+        expect(
+          (runs.value <= 1, "ran \(runs.value) times"), notes.agree(["last"], with: last.state))
+      })
+  },
+  Program("cancel-finally") { _ in
+    let (source, resolver) = Promise<Token>.withResolvers()
+    let runs = Box(0)
+    let token = Token()
+    let promise = source.finally(on: .immediate) { withExtendedLifetime(token) { runs.value += 1 } }
+    return Scenario(
+      { promise.cancel() }, { resolver.fulfill(Token()) },
+      check: {
+        expect(
+          (promise.state != "pending", "pending"),
+          (runs.value == 1, "`finally` ran \(runs.value) times"))
+      })
+  },
+  Program("uncancellable-and-cancel") { notes in
+    let (source, resolver) = Promise<Token>.withResolvers()
+    let other = source.counted()
+    other.note("other", in: notes)
+    return Scenario(
+      { source.uncancellable().cancel() }, { other.cancel() },
+      check: {
+        withExtendedLifetime(resolver) {}
+        return expect(other.isOne(of: "cancelled"))
+      })
+  },
+  Program("cancel-dropped-job") { notes in
+    let (source, resolver) = Promise<Token>.withResolvers()
+    let executor = SlowExecutor()
+    let promise = source.map(on: executor) { $0 }
+    promise.note("end", in: notes)
+    return Scenario(
+      { resolver.fulfill(Token()) }, { promise.cancel() }, { executor.dropAll() },
+      check: {
+        executor.dropAll()
+        return expect(
+          promise.isOne(of: "cancelled", "broken"),
+          notes.agree(["end"], with: promise.state))
+      })
+  },
 ]
-
-private func cancelAndListen() -> Scenario {
-  let (promise, resolver) = Promise<Token>.withResolvers()
-  let told = Box(0)
-  return Scenario(
-    { promise.cancel() },
-    {
-      let token = Token()
-      resolver.onCancel { withExtendedLifetime(token) { told.value += 1 } }
-    },
-    { resolver.fulfill(Token()) },
-    check: {
-      expect(
-        (told.value <= 1, "told \(told.value) times"),
-        (
-          promise.state != "cancelled" || told.value == 1,
-          "cancelled, but the producer was not told"
-        ))
-    })
-}
-
-private func cancelWhatRuns() -> Scenario {
-  let (source, resolver) = Promise<Int>.withResolvers()
-  let notes = Notes()
-  let runs = Box(0)
-  let promise = source.map(on: Queues.a) { value in
-    runs.value += 1
-    return value
-  }
-  let last = promise.map(on: Queues.a) { $0 }
-  last.note("last", in: notes)
-  return Scenario(
-    { resolver.fulfill(1) }, { last.cancel() },
-    check: {
-      expect((runs.value <= 1, "ran \(runs.value) times"), notes.agree(["last"], with: last.state))
-    })
-}
-
-private func cancelBeforeFinally() -> Scenario {
-  let (source, resolver) = Promise<Token>.withResolvers()
-  let runs = Box(0)
-  let token = Token()
-  let promise = source.finally(on: .immediate) { withExtendedLifetime(token) { runs.value += 1 } }
-  return Scenario(
-    { promise.cancel() }, { resolver.fulfill(Token()) },
-    check: {
-      expect(
-        (promise.state != "pending", "pending"),
-        (runs.value == 1, "`finally` ran \(runs.value) times"))
-    })
-}
-
-private func uncancellableAndCancel() -> Scenario {
-  let (source, resolver) = Promise<Token>.withResolvers()
-  let notes = Notes()
-  let other = source.counted()
-  other.note("other", in: notes)
-  return Scenario(
-    { source.uncancellable().cancel() }, { other.cancel() },
-    check: {
-      withExtendedLifetime(resolver) {}
-      return expect(other.isOne(of: "cancelled"))
-    })
-}
-
-private func cancelADroppedJob() -> Scenario {
-  let (source, resolver) = Promise<Token>.withResolvers()
-  let notes = Notes()
-  let executor = SlowExecutor()
-  let promise = source.map(on: executor) { $0 }
-  promise.note("end", in: notes)
-  return Scenario(
-    { resolver.fulfill(Token()) }, { promise.cancel() }, { executor.dropAll() },
-    check: {
-      executor.dropAll()
-      return expect(
-        promise.isOne(of: "cancelled", "broken"),
-        notes.agree(["end"], with: promise.state))
-    })
-}
 
 /// Stores jobs until `dropAll` is called.
 private final class SlowExecutor: PromiseExecutor {

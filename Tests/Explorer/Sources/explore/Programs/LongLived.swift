@@ -4,10 +4,66 @@ import VirtualPlatform
 
 /// Removing observers from a long-lived promise, and abandoning it.
 let longLivedPrograms = [
-  Program(name: "remove-many-settle-attach", make: removeManySettleAttach),
-  Program(name: "remove-many-two", make: removeManyTwo),
-  Program(name: "abandon-timeout", make: abandonWithTimeout),
-  Program(name: "remove-through-link", make: removeThroughALink),
+  Program("remove-many-settle-attach") { notes in
+    let (promise, resolver, next, last) = crowded(notes, count: 17)
+    next.cancel()
+    return Scenario(
+      { last.cancel() }, { resolver.fulfill(Token()) },
+      {
+        promise.note("second", on: Queues.a, in: notes)
+        promise.note("third", on: Queues.a, in: notes)
+      },
+      check: {
+        expect(
+          (last.state != "pending", "the removed one is pending"),
+          notes.agree(["first", "second", "third"], with: "value"),
+          (
+            notes.order.filter { $0 != "first" } == ["second", "third"],
+            "out of order on the queue: \(notes.text)"
+          ))
+      })
+  },
+  Program("remove-many-two") { notes in
+    let (promise, resolver, next, last) = crowded(notes, count: 18)
+    return Scenario(
+      { next.cancel() }, { last.cancel() }, { promise.note("second", in: notes) },
+      check: {
+        guard promise.state == "pending", notes.lines.isEmpty else {
+          return "the promise is \(promise.state), heard: \(notes.text)"
+        }
+        resolver.fulfill(Token())
+        return expect(
+          next.isOne(of: "cancelled"),
+          last.isOne(of: "cancelled"),
+          notes.agree(["first", "second"], with: "value"))
+      })
+  },
+  Program("abandon-timeout") { notes in
+    let (promise, resolver) = Promise<Token>.withResolvers()
+    let limited = promise.timeout(after: .seconds(1))
+    limited.note("end", in: notes)
+    return Scenario(
+      { resolver.abandon() }, { limited.note("more", in: notes) },
+      check: { expect(notes.agree(["end", "more"], with: "late")) })
+  },
+  Program("remove-through-link") { notes in
+    let (inner, resolver) = Promise<Token>.withResolvers()
+    inner.note("inner", in: notes)
+    let outer = Promise.value(1).then(on: .immediate) { _ in inner }
+    let first = outer.counted()
+    let second = outer.counted()
+    return Scenario(
+      { first.cancel() }, { second.cancel() }, { outer.note("outer", in: notes) },
+      check: {
+        resolver.fulfill(Token())
+        return expect(
+          (
+            notes.agree(["inner"], with: "value").0 && inner.state == "value",
+            "the inner one is \(inner.state), heard: \(notes.text)"
+          ),
+          notes.agree(["outer"], with: outer.state))
+      })
+  },
 ]
 
 /// Returns a promise with an observer named "first" and `count` others, all but the last two of
@@ -22,72 +78,4 @@ private func crowded(_ notes: Notes, count: Int) -> (
   let others = (0..<count).map { _ in promise.counted() }
   for other in others.dropLast(2) { other.cancel() }
   return (promise, resolver, others[count - 2], others[count - 1])
-}
-
-private func removeManySettleAttach() -> Scenario {
-  let notes = Notes()
-  let (promise, resolver, next, last) = crowded(notes, count: 17)
-  next.cancel()
-  return Scenario(
-    { last.cancel() }, { resolver.fulfill(Token()) },
-    {
-      promise.note("second", on: Queues.a, in: notes)
-      promise.note("third", on: Queues.a, in: notes)
-    },
-    check: {
-      expect(
-        (last.state != "pending", "the removed one is pending"),
-        notes.agree(["first", "second", "third"], with: "value"),
-        (
-          notes.order.filter { $0 != "first" } == ["second", "third"],
-          "out of order on the queue: \(notes.text)"
-        ))
-    })
-}
-
-private func removeManyTwo() -> Scenario {
-  let notes = Notes()
-  let (promise, resolver, next, last) = crowded(notes, count: 18)
-  return Scenario(
-    { next.cancel() }, { last.cancel() }, { promise.note("second", in: notes) },
-    check: {
-      guard promise.state == "pending", notes.lines.isEmpty else {
-        return "the promise is \(promise.state), heard: \(notes.text)"
-      }
-      resolver.fulfill(Token())
-      return expect(
-        next.isOne(of: "cancelled"),
-        last.isOne(of: "cancelled"),
-        notes.agree(["first", "second"], with: "value"))
-    })
-}
-
-private func abandonWithTimeout() -> Scenario {
-  let (promise, resolver) = Promise<Token>.withResolvers()
-  let notes = Notes()
-  let limited = promise.timeout(after: .seconds(1))
-  limited.note("end", in: notes)
-  return Scenario(
-    { resolver.abandon() }, { limited.note("more", in: notes) },
-    check: { expect(notes.agree(["end", "more"], with: "late")) })
-}
-
-private func removeThroughALink() -> Scenario {
-  let (inner, resolver) = Promise<Token>.withResolvers()
-  let notes = Notes()
-  inner.note("inner", in: notes)
-  let outer = Promise.value(1).then(on: .immediate) { _ in inner }
-  let first = outer.counted()
-  let second = outer.counted()
-  return Scenario(
-    { first.cancel() }, { second.cancel() }, { outer.note("outer", in: notes) },
-    check: {
-      resolver.fulfill(Token())
-      return expect(
-        (
-          notes.agree(["inner"], with: "value").0 && inner.state == "value",
-          "the inner one is \(inner.state), heard: \(notes.text)"
-        ),
-        notes.agree(["outer"], with: outer.state))
-    })
 }

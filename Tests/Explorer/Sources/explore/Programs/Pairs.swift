@@ -9,8 +9,8 @@ let pairPrograms: [Program] = [true, false].flatMap { isKept in
     Act.allCases[first...].map { second in
       let acts = [Act.allCases[first], second]
       return Program(
-        name: "\(isKept ? "pair" : "lone")-\(acts[0])-\(acts[1])", reports: 0...1,
-        make: { collision(of: acts, isKept: isKept) })
+        "\(isKept ? "pair" : "lone")-\(acts[0])-\(acts[1])", reports: 0...1
+      ) { notes in collision(of: acts, isKept: isKept, notes) }
     }
   }
 }
@@ -21,14 +21,13 @@ private enum Act: CaseIterable {
   var needsResolver: Bool { [.fulfill, .reject, .drop, .abandon].contains(self) }
 }
 
-private func collision(of acts: [Act], isKept: Bool) -> Scenario {
+private func collision(of acts: [Act], isKept: Bool, _ notes: Notes) -> Scenario {
   let (promise, resolver) = Promise<Token>.withResolvers()
   let told = Box(0)
   resolver.onCancel { told.value += 1 }
   // If no action drops the resolver, it settles the promise at the end.
   let rest = Box<Resolver<Token>?>(acts.contains(.drop) ? nil : resolver)
   let own = acts.map { Box<Resolver<Token>?>($0.needsResolver ? resolver : nil) }
-  let notes = Notes()
   let names = Box(isKept ? ["keeper"] : [])
   if isKept { promise.note("keeper", in: notes) }
   let removed = acts.map { $0 == .remove ? promise.counted() : nil }

@@ -4,15 +4,106 @@ import VirtualPlatform
 
 /// A pool with one or two workers: urgent work that keeps it busy, and waits that block it.
 let poolPrograms = [
-  Program(name: "urgent-actor", make: { urgentHandlerOnAnActor(blocksAnother: false) }),
-  Program(name: "urgent-actor-blocked", make: { urgentHandlerOnAnActor(blocksAnother: true) }),
-  Program(name: "urgent-actor-rest", make: restOfAnUrgentTurn),
-  Program(name: "urgent-handler", make: urgentHandlerOfATask),
-  Program(name: "urgent-limiter", make: urgentOperationOfALimiter),
-  Program(name: "urgent-release", make: urgentRelease),
-  Program(name: "pool-wait-actors", make: waitOnAllWorkers),
-  Program(name: "pool-wait-timer", make: waitForATimerOnTheOnlyWorker),
-  Program(name: "pool-loop-wait", make: waitOnALoop),
+  Program("urgent-actor") { _ in urgentHandlerOnAnActor(blocksAnother: false) },
+  Program("urgent-actor-blocked") { _ in urgentHandlerOnAnActor(blocksAnother: true) },
+  Program("urgent-actor-rest") { notes in
+    // More handlers than one turn runs.
+    let (source, resolver) = Promise<Int>.withResolvers()
+    let place = Place()
+    var last = source
+    for _ in 0..<130 { last = last.map(on: .actor(place)) { $0 + 1 } }
+    last.note("urgent", in: notes)
+    return Scenario(
+      workers: 1,
+      { keepBusy(until: "urgent", in: notes) { resolver.fulfill(1) } },
+      check: { expect(notes.hasEachOnce("urgent")) })
+  },
+  Program("urgent-handler") { notes in
+    // A handler that is a task has the priority of what settles its promise.
+    let (promise, resolver) = Promise<Token>.withResolvers()
+    promise.asyncMap { $0 }.note("urgent", in: notes)
+    return Scenario(
+      workers: 1,
+      { keepBusy(until: "urgent", in: notes) { resolver.fulfill(Token()) } },
+      check: { expect(notes.hasEachOnce("urgent")) })
+  },
+  Program("urgent-limiter") { notes in
+    // The task of an operation that has waited for its place has the priority of its caller.
+    let (first, resolver) = Promise<Token>.withResolvers()
+    let limiter = Limiter(1)
+    limiter.run(on: .immediate) { first }.note("first", in: notes)
+    return Scenario(
+      workers: 1,
+      {
+        keepBusy(until: "urgent", in: notes) {
+          limiter.run { () async -> Token in Token() }.note("urgent", in: notes)
+          resolver.fulfill(Token())
+        }
+      },
+      check: {
+        expect(
+          notes.hasEachOnce("first", "urgent"),
+          (limiter.runningCount == 0, "\(limiter.runningCount) run"))
+      })
+  },
+  Program("urgent-release") { notes in
+    // What runs in a task of its own, so that cancellation doesn't reach it, has the priority of its
+    // caller.
+    return Scenario(
+      workers: 1,
+      {
+        keepBusy(until: "urgent", in: notes) {
+          Promise {
+            await withResource(acquire: { Token() }, release: { _ in }) { $0 }
+          }.note("urgent", in: notes)
+        }
+      },
+      check: { expect(notes.hasEachOnce("urgent")) })
+  },
+  Program("pool-wait-actors") { notes in
+    // Handlers of as many actors as there are workers wait for a task. In a task, a wait throws, or
+    // the task that they wait for could never start.
+    let (source, resolver) = Promise<Int>.withResolvers()
+    let (answer, answerResolver) = Promise<Token>.withResolvers()
+    let places = [Place(), Place()]
+    for (index, place) in places.enumerated() {
+      source.observe(on: .actor(place)) { _ in notes.add("\(index) \(waiting(answer))") }
+    }
+    return Scenario(
+      workers: 2, { resolver.fulfill(1) },
+      { Task.detached { answerResolver.fulfill(Token()) } },
+      check: {
+        expect(
+          notes.hasEachOnce("0", "1"),
+          (
+            notes.lines.allSatisfy { $0.hasSuffix(" value") || $0.hasSuffix(" deadlock") },
+            "heard: \(notes.text)"
+          ))
+      })
+  },
+  Program("pool-wait-timer") { notes in
+    // Timers fire while all workers of the pool wait for them.
+    return Scenario(
+      workers: 1,
+      { Queues.wide.async { notes.add("first \(waiting(Promise<Void>.after(.seconds(1))))") } },
+      { Queues.wide.async { notes.add("second \(waiting(Promise<Void>.after(.seconds(1))))") } },
+      check: { expect(notes.agree(["first", "second"], with: "value")) })
+  },
+  Program("pool-loop-wait") { notes in
+    // An event of a loop that isn't a turn waits for a handler on the loop.
+    let loop = EventLoop()
+    let executor = TurnExecutor(name: "loop", isCurrent: { Queues.a.isCurrent }) { loop.add($0) }
+    let (source, resolver) = Promise<Int>.withResolvers()
+    let last = source.map(on: executor) { $0 }
+    loop.add { notes.add("waited \(waiting(last))") }
+    return Scenario(
+      { Queues.a.async { loop.run { !last.isPending && !notes.lines.isEmpty } } },
+      { resolver.fulfill(1) },
+      check: {
+        let heard = notes.heard(by: "waited")
+        return expect((heard == ["value"] || heard == ["deadlock"], "heard: \(notes.text)"))
+      })
+  },
 ]
 
 // MARK: - Urgent work
@@ -60,147 +151,30 @@ private func urgentHandlerOnAnActor(blocksAnother: Bool) -> Scenario {
     check: { expect(notes.hasEachOnce("low", "urgent")) })
 }
 
-private func restOfAnUrgentTurn() -> Scenario {
-  // More handlers than one turn runs.
-  let (source, resolver) = Promise<Int>.withResolvers()
-  let notes = Notes()
-  let place = Place()
-  var last = source
-  for _ in 0..<130 { last = last.map(on: .actor(place)) { $0 + 1 } }
-  last.note("urgent", in: notes)
-  return Scenario(
-    workers: 1,
-    { keepBusy(until: "urgent", in: notes) { resolver.fulfill(1) } },
-    check: { expect(notes.hasEachOnce("urgent")) })
-}
-
-private func urgentHandlerOfATask() -> Scenario {
-  // A handler that is a task has the priority of what settles its promise.
-  let (promise, resolver) = Promise<Token>.withResolvers()
-  let notes = Notes()
-  promise.asyncMap { $0 }.note("urgent", in: notes)
-  return Scenario(
-    workers: 1,
-    { keepBusy(until: "urgent", in: notes) { resolver.fulfill(Token()) } },
-    check: { expect(notes.hasEachOnce("urgent")) })
-}
-
-private func urgentOperationOfALimiter() -> Scenario {
-  // The task of an operation that has waited for its place has the priority of its caller.
-  let (first, resolver) = Promise<Token>.withResolvers()
-  let limiter = Limiter(1)
-  let notes = Notes()
-  limiter.run(on: .immediate) { first }.note("first", in: notes)
-  return Scenario(
-    workers: 1,
-    {
-      keepBusy(until: "urgent", in: notes) {
-        limiter.run { () async -> Token in Token() }.note("urgent", in: notes)
-        resolver.fulfill(Token())
-      }
-    },
-    check: {
-      expect(
-        notes.hasEachOnce("first", "urgent"),
-        (limiter.runningCount == 0, "\(limiter.runningCount) run"))
-    })
-}
-
-private func urgentRelease() -> Scenario {
-  // What runs in a task of its own, so that cancellation doesn't reach it, has the priority of its
-  // caller.
-  let notes = Notes()
-  return Scenario(
-    workers: 1,
-    {
-      keepBusy(until: "urgent", in: notes) {
-        Promise {
-          await withResource(acquire: { Token() }, release: { _ in }) { $0 }
-        }.note("urgent", in: notes)
-      }
-    },
-    check: { expect(notes.hasEachOnce("urgent")) })
-}
-
 // MARK: - Blocked workers
-
-private func waitOnAllWorkers() -> Scenario {
-  // Handlers of as many actors as there are workers wait for a task. In a task, a wait throws, or
-  // the task that they wait for could never start.
-  let (source, resolver) = Promise<Int>.withResolvers()
-  let (answer, answerResolver) = Promise<Token>.withResolvers()
-  let notes = Notes()
-  let places = [Place(), Place()]
-  for (index, place) in places.enumerated() {
-    source.observe(on: .actor(place)) { _ in notes.add("\(index) \(waiting(answer))") }
-  }
-  return Scenario(
-    workers: 2, { resolver.fulfill(1) },
-    { Task.detached { answerResolver.fulfill(Token()) } },
-    check: {
-      expect(
-        notes.hasEachOnce("0", "1"),
-        (
-          notes.lines.allSatisfy { $0.hasSuffix(" value") || $0.hasSuffix(" deadlock") },
-          "heard: \(notes.text)"
-        ))
-    })
-}
-
-private func waitForATimerOnTheOnlyWorker() -> Scenario {
-  // Timers fire while all workers of the pool wait for them.
-  let notes = Notes()
-  return Scenario(
-    workers: 1,
-    { Queues.wide.async { notes.add("first \(waiting(Promise<Void>.after(.seconds(1))))") } },
-    { Queues.wide.async { notes.add("second \(waiting(Promise<Void>.after(.seconds(1))))") } },
-    check: { expect(notes.agree(["first", "second"], with: "value")) })
-}
-
-private func waitOnALoop() -> Scenario {
-  // An event of a loop that isn't a turn waits for a handler on the loop.
-  let loop = EventLoop()
-  let executor = TurnExecutor(name: "loop", isCurrent: { Queues.a.isCurrent }) { loop.add($0) }
-  let (source, resolver) = Promise<Int>.withResolvers()
-  let last = source.map(on: executor) { $0 }
-  let notes = Notes()
-  loop.add { notes.add("waited \(waiting(last))") }
-  return Scenario(
-    { Queues.a.async { loop.run { !last.isPending && !notes.lines.isEmpty } } },
-    { resolver.fulfill(1) },
-    check: {
-      let heard = notes.heard(by: "waited")
-      return expect((heard == ["value"] || heard == ["deadlock"], "heard: \(notes.text)"))
-    })
-}
 
 // MARK: - Programs that are wrong on purpose
 
 let poolSelfTests = [
   Program(
-    name: "self-pool",
+    "self-pool",
     mustFind: "deadlock: block 1 of queue wide waits for a semaphore,"
-      + " block 2 of queue wide waits for a worker",
-    make: waitForTheOnlyWorker),
-  Program(name: "self-starved", mustFind: "starved", make: starved),
+      + " block 2 of queue wide waits for a worker"
+  ) { _ in
+    Scenario(
+      workers: 1,
+      {
+        let runs = DispatchSemaphore(value: 0)
+        Queues.wide.async {
+          Queues.wide.async { runs.signal() }
+          runs.wait()
+        }
+      }, check: { nil })
+  },
+  Program("self-starved", mustFind: "starved") { notes in
+    return Scenario(
+      workers: 1,
+      { keepBusy(until: "low", in: notes) { Task(priority: .low) { notes.add("low") } } },
+      check: { notes.lines.first })
+  },
 ]
-
-private func waitForTheOnlyWorker() -> Scenario {
-  Scenario(
-    workers: 1,
-    {
-      let runs = DispatchSemaphore(value: 0)
-      Queues.wide.async {
-        Queues.wide.async { runs.signal() }
-        runs.wait()
-      }
-    }, check: { nil })
-}
-
-private func starved() -> Scenario {
-  let notes = Notes()
-  return Scenario(
-    workers: 1,
-    { keepBusy(until: "low", in: notes) { Task(priority: .low) { notes.add("low") } } },
-    check: { notes.lines.first })
-}

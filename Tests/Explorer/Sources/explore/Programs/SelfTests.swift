@@ -4,99 +4,81 @@ import VirtualPlatform
 
 /// Programs that are wrong on purpose, and that the explorer must report.
 let selfTests = [
-  Program(
-    name: "self-two-locks", mustFind: "deadlock: thread 0 waits for a lock that thread 1 holds",
-    make: twoLocks),
-  Program(
-    name: "self-waits-for-nothing", mustFind: "deadlock: thread 0 waits for a semaphore",
-    make: waitsForNothing),
-  Program(name: "self-lost-update", mustFind: "one update was lost", make: lostUpdate),
-  Program(name: "self-endless", mustFind: "no end after", make: endless),
-  Program(name: "self-leak", mustFind: "1 objects were never released", make: leak),
-  Program(name: "self-out-of-order-timers", mustFind: "the later one fired first", make: timers),
+  Program("self-two-locks", mustFind: "deadlock: thread 0 waits for a lock that thread 1 holds") {
+    _ in
+    let (first, second) = (Lock(), Lock())
+    return Scenario(
+      { first.mutex.withLock { _ in second.mutex.withLock { _ in } } },
+      { second.mutex.withLock { _ in first.mutex.withLock { _ in } } },
+      check: { nil })
+  },
+  Program("self-waits-for-nothing", mustFind: "deadlock: thread 0 waits for a semaphore") { _ in
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    return Scenario({ _ = try? promise.wait() }, check: { withExtendedLifetime(resolver) { nil } })
+  },
+  Program("self-lost-update", mustFind: "one update was lost") { _ in
+    let counter = Counter()
+    let add = {
+      let old = counter.count.load(ordering: .acquiring)
+      counter.count.store(old + 1, ordering: .releasing)
+    }
+    return Scenario(
+      add, add,
+      check: { expect((counter.count.load(ordering: .acquiring) == 2, "one update was lost")) })
+  },
+  Program("self-endless", mustFind: "no end after") { _ in
+    let counter = Counter()
+    return Scenario(
+      { while counter.count.load(ordering: .acquiring) == 0 {} },
+      { _ = counter.count.load(ordering: .acquiring) },
+      check: { nil })
+  },
+  Program("self-leak", mustFind: "1 objects were never released") { _ in
+    Scenario(
+      {
+        let ring = Ring()
+        ring.next = ring
+      }, check: { nil })
+  },
+  Program("self-out-of-order-timers", mustFind: "the later one fired first") { notes in
+    return Scenario(
+      {
+        Promise<Void>.after(.seconds(1)).note("first", on: Queues.a, in: notes)
+        Promise<Void>.after(.seconds(2)).note("second", on: Queues.b, in: notes)
+      },
+      check: { expect((notes.order == ["first", "second"], "the later one fired first")) })
+  },
 ]
-
-private func twoLocks() -> Scenario {
-  let (first, second) = (Lock(), Lock())
-  return Scenario(
-    { first.mutex.withLock { _ in second.mutex.withLock { _ in } } },
-    { second.mutex.withLock { _ in first.mutex.withLock { _ in } } },
-    check: { nil })
-}
 
 private final class Lock: Sendable { let mutex = Mutex(0) }
 
-private func waitsForNothing() -> Scenario {
-  let (promise, resolver) = Promise<Int>.withResolvers()
-  return Scenario({ _ = try? promise.wait() }, check: { withExtendedLifetime(resolver) { nil } })
-}
-
 private final class Counter: Sendable { let count = Atomic(0) }
-
-private func lostUpdate() -> Scenario {
-  let counter = Counter()
-  let add = {
-    let old = counter.count.load(ordering: .acquiring)
-    counter.count.store(old + 1, ordering: .releasing)
-  }
-  return Scenario(
-    add, add,
-    check: { expect((counter.count.load(ordering: .acquiring) == 2, "one update was lost")) })
-}
-
-private func endless() -> Scenario {
-  let counter = Counter()
-  return Scenario(
-    { while counter.count.load(ordering: .acquiring) == 0 {} },
-    { _ = counter.count.load(ordering: .acquiring) },
-    check: { nil })
-}
 
 private final class Ring: @unchecked Sendable {
   let token = Token()
   var next: Ring?
 }
 
-private func leak() -> Scenario {
-  Scenario(
-    {
-      let ring = Ring()
-      ring.next = ring
-    }, check: { nil })
-}
-
-private func timers() -> Scenario {
-  let notes = Notes()
-  return Scenario(
-    {
-      Promise<Void>.after(.seconds(1)).note("first", on: Queues.a, in: notes)
-      Promise<Void>.after(.seconds(2)).note("second", on: Queues.b, in: notes)
-    },
-    check: { expect((notes.order == ["first", "second"], "the later one fired first")) })
-}
-
 /// Programs that are wrong only if a load can return an old value, for `stale`.
 let staleSelfTests = [
-  Program(name: "stale-message", mustFind: "the message was not there", make: message)
+  Program("stale-message", mustFind: "the message was not there") { _ in
+    let message = Message()
+    let found = Box(1)
+    return Scenario(
+      {
+        message.text.store(1, ordering: .relaxed)
+        message.isThere.store(true, ordering: .relaxed)
+      },
+      {
+        if message.isThere.load(ordering: .acquiring) {
+          found.value = message.text.load(ordering: .relaxed)
+        }
+      },
+      check: { expect((found.value == 1, "the message was not there")) })
+  }
 ]
 
 private final class Message: Sendable {
   let text = Atomic(0)
   let isThere = Atomic(false)
-}
-
-private func message() -> Scenario {
-  let message = Message()
-  let found = Box(1)
-  return Scenario(
-    {
-      message.text.store(1, ordering: .relaxed)
-      message.isThere.store(true, ordering: .relaxed)
-    },
-    {
-      if message.isThere.load(ordering: .acquiring) {
-        found.value = message.text.load(ordering: .relaxed)
-      }
-    },
-    check: { expect((found.value == 1, "the message was not there")) })
 }

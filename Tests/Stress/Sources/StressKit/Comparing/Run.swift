@@ -105,8 +105,6 @@ final class Run<Engine: System>: @unchecked Sendable {
     }) {}
   }
 
-  private func track(_ label: String) -> HandlerToken { HandlerToken(lifetimes.track(label)) }
-
   // MARK: Steps
 
   private func promise(_ id: Int) -> Engine.Promise? { state.withLock { $0.promises[id] } }
@@ -164,21 +162,11 @@ final class Run<Engine: System>: @unchecked Sendable {
       let inputs = inputs.compactMap { promise($0) }
       if !inputs.isEmpty { define(id, system.gather(gathering, inputs)) }
     case .limited(let limiter, let body):
-      let token = track("handler \(id)")
-      define(
-        id,
-        system.limited(limiter) { [self] in
-          defer { withExtendedLifetime(token) {} }
-          return try promise(of: body, id, nil)
-        })
+      let token = lifetimes.track("handler \(id)")
+      define(id, system.limited(limiter) { [self] in try promise(of: body, id, nil, token) })
     case .coalesced(let key, let body):
-      let token = track("handler \(id)")
-      define(
-        id,
-        system.coalesced(key) {
-          defer { withExtendedLifetime(token) {} }
-          return try promise(of: body, id, nil)
-        })
+      let token = lifetimes.track("handler \(id)")
+      define(id, system.coalesced(key) { try promise(of: body, id, nil, token) })
     case .fulfill(let target):
       guard let resolver = resolver(target) else { return }
       note(id, .settled(resolver: target, system.fulfill(resolver, id)))
@@ -193,7 +181,7 @@ final class Run<Engine: System>: @unchecked Sendable {
       system.resolve(resolver, with: promise)
     case .onCancel(let target, let steps):
       guard let resolver = resolver(target) else { return }
-      let token = track("onCancel \(id)")
+      let token = lifetimes.track("onCancel \(id)")
       system.onCancel(resolver) { [self] in
         note(id, .toldToStop)
         for step in steps { act(step) }
@@ -223,51 +211,31 @@ final class Run<Engine: System>: @unchecked Sendable {
   private func attach(_ step: Step) {
     let id = step.id
     guard let source = step.operation.source.flatMap({ promise($0) }) else { return }
-    let token = track("handler \(id)")
+    let token = lifetimes.track("handler \(id)")
     if let place = step.operation.place { state.withLock { $0.places[id] = place } }
     switch step.operation {
     case .map(_, let place, let body):
       define(
-        id,
-        system.map(source, place) { [self] value in
-          defer { withExtendedLifetime(token) {} }
-          return try number(of: body, id, .value(value))
-        })
+        id, system.map(source, place) { [self] in try number(of: body, id, .value($0), token) })
     case .then(_, let place, let body):
       define(
-        id,
-        system.then(source, place) { [self] value in
-          defer { withExtendedLifetime(token) {} }
-          return try promise(of: body, id, .value(value))
-        })
+        id, system.then(source, place) { [self] in try promise(of: body, id, .value($0), token) })
     case .recover(_, let place, let body):
       define(
         id,
-        system.recover(source, place) { [self] failure in
-          defer { withExtendedLifetime(token) {} }
-          return try promise(of: body, id, .failed(failure))
-        })
+        system.recover(source, place) { [self] in try promise(of: body, id, .failed($0), token) })
     case .catch(_, let place, let body):
       define(
         id,
-        system.catch(source, place) { [self] failure in
-          note(id, .ran(.failed(failure)))
-          for step in body.steps { act(step) }
-          withExtendedLifetime(token) {}
-        })
+        system.catch(source, place) { [self] in _ = try? number(of: body, id, .failed($0), token) })
     case .finally(_, let place, let body):
       define(
-        id,
-        system.finally(source, place) { [self] in
-          defer { withExtendedLifetime(token) {} }
-          _ = try number(of: body, id, nil)
-        })
+        id, system.finally(source, place) { [self] in _ = try number(of: body, id, nil, token) })
     case .reduce(_, let place, let count, let body):
       define(
         id,
         system.reduce(source, place, Array(0..<count)) { [self] value, element in
-          defer { withExtendedLifetime(token) {} }
-          return try promise(of: body, id, .value(mixed([value, element])))
+          try promise(of: body, id, .value(mixed([value, element])), token)
         })
     case .adopt(_, let times):
       define(
@@ -283,17 +251,21 @@ final class Run<Engine: System>: @unchecked Sendable {
 
   // MARK: Handlers
 
-  /// Runs the body of a handler that returns a number.
-  private func number(of body: Body, _ id: Int, _ input: Outcome?) throws -> Int {
+  /// Runs the body of a handler that returns a number, and that captures `token`.
+  private func number(
+    of body: Body, _ id: Int, _ input: Outcome?, _ token: LifetimeTracker.Token
+  ) throws -> Int {
     note(id, .ran(input))
     for step in body.steps { act(step) }
     if body.result == .throwing { throw StressError(run: run, id: id) }
     return handlerValue(id, input)
   }
 
-  /// Runs the body of a handler that returns a promise.
-  private func promise(of body: Body, _ id: Int, _ input: Outcome?) throws -> Engine.Promise {
-    let value = try number(of: body, id, input)
+  /// Runs the body of a handler that returns a promise, and that captures `token`.
+  private func promise(
+    of body: Body, _ id: Int, _ input: Outcome?, _ token: LifetimeTracker.Token
+  ) throws -> Engine.Promise {
+    let value = try number(of: body, id, input, token)
     if case .promise(let other) = body.result, let promise = promise(other) { return promise }
     return system.value(value)
   }

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// Runs random programs on several threads for a given time, and monitors memory and hangs.
 package final class Soak: Sendable {
@@ -12,7 +11,6 @@ package final class Soak: Sendable {
     package var residentBytes: [Int] = []
     /// The heap in use after each round, when no program was running.
     package var heapBytes: [Int] = []
-    package var mostLiveHandlers = 0
     /// The first failure, which ends the soak.
     package var failure: String?
   }
@@ -95,11 +93,7 @@ package final class Soak: Sendable {
     while state.withLock({ $0.workersAtWork }) > 0 {
       Thread.sleep(forTimeInterval: pause)
       let resident = Memory.residentBytes()
-      let live = HandlerToken.liveCount
-      state.withLock { state in
-        state.summary.residentBytes.append(resident)
-        state.summary.mostLiveHandlers = max(state.summary.mostLiveHandlers, live)
-      }
+      state.withLock { $0.summary.residentBytes.append(resident) }
       if let hung = hungActivity() {
         return state.withLock { $0.summary.failure = "Hung for \(Int(patience)) s:\n\(hung)" }
       }
@@ -239,7 +233,6 @@ extension Soak.Summary: CustomStringConvertible {
       \(operations) operations, \(Int(elapsed)) s
       heap in use at rest: \(text(heapBytes))
       resident memory: \(text(residentBytes)), peak \((residentBytes.max() ?? 0) >> 10) KiB
-      handlers alive at a time: \(mostLiveHandlers) at the most
       """
   }
 }

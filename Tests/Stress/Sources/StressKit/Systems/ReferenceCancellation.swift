@@ -78,10 +78,6 @@ extension ReferenceWorld {
     promise.outcome?.rejection?.isHandled = true
   }
 
-  func cancelIfUnconsumed(_ promise: ReferencePromise) {
-    if promise.observers.isEmpty, !promise.isKept { cancel(promise) }
-  }
-
   func onCancel(_ promise: ReferencePromise, _ handler: @escaping () -> Void) {
     guard case .resolver(var hooks) = promise.feed, promise.outcome == nil, !promise.isCancelled
     else {
