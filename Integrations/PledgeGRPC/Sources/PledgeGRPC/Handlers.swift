@@ -36,7 +36,7 @@ extension ServerContext {
         canceller.cancel()
       }
     } catch {
-      throw RPCError(error) ?? error
+      throw RPCError(error) ?? (error as? RPCError)?.withoutProtocolFields ?? error
     }
   }
 }

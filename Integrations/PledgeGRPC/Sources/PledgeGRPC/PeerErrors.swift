@@ -12,6 +12,8 @@ extension Peer {
   /// Returns `error` with the name of the server and, if the server is unavailable, with advice.
   func naming(_ error: any Error) -> any Error {
     guard let error = error as? RPCError else { return error }
+    // The server answered, perhaps with the error of another one.
+    if !error.metadata.isEmpty { return error.withoutProtocolFields }
     let message: String
     switch error.code {
     case .unavailable:
@@ -22,13 +24,25 @@ extension Peer {
     case .deadlineExceeded: message = "\(name) took too long: \(error.message)"
     default: return error
     }
-    var named = RPCError(code: error.code, message: message, metadata: error.metadata)
+    var named = RPCError(code: error.code, message: message)
     named.cause = error.cause
     return named
   }
 }
 
 extension RPCError {
+  /// The error without the fields that HTTP/2 and gRPC have added to the user's.
+  ///
+  /// If a server sent them on, in its trailers, its client would close the stream.
+  var withoutProtocolFields: RPCError {
+    var error = self
+    for (key, _) in metadata
+    where key.hasPrefix(":") || key.hasPrefix("grpc-") || key == "content-type" {
+      error.metadata.removeAllValues(forKey: key)
+    }
+    return error
+  }
+
   /// The message of the innermost cause.
   fileprivate var reason: String {
     var reason = message

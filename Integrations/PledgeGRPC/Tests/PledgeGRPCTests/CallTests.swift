@@ -60,6 +60,45 @@ import Testing
     }
   }
 
+  /// How a handler calls another server.
+  enum Call: CaseIterable { case peer, client }
+
+  @Test(arguments: Call.allCases)
+  func errorOfAnotherServer_reachesTheClient(call: Call) async throws {
+    try await withPeer {
+      $0.register(Methods.text) { text, _ in
+        var error = RPCError(code: text == "tea" ? .notFound : .unavailable, message: "no \(text)")
+        error.metadata.addString("kettle", forKey: "source")
+        throw error
+      }
+    } _: { last, _ in
+      try await withPeer {
+        $0.register(Methods.text) { text, context in
+          switch call {
+          case .peer: return last.call(Methods.text, text)
+          case .client:
+            return Promise {
+              try await last.client.unary(
+                request: ClientRequest(message: text), descriptor: Methods.text.descriptor,
+                serializer: Methods.text.request, deserializer: Methods.text.response,
+                options: .defaults
+              ) { try $0.message }
+            }
+          }
+        }
+      } _: { first, _ in
+        let reply = first.call(Methods.text, "tea")
+        try await expectRPCError(of: reply, .notFound, containing: "no tea")
+        let error = try await expectRejection(of: reply, with: RPCError.self)
+        #expect(error.message == "no tea")
+        #expect(error.metadata.map(\.key) == ["source"])
+        let other = try await expectRejection(
+          of: first.call(Methods.text, "milk"), with: RPCError.self)
+        #expect(other.code == .unavailable && other.message == "no milk")
+      }
+    }
+  }
+
   @Test func responseThatCannotBeRead_rejects() async throws {
     try await withPeer {
       $0.register(Methods.bytes) { _, _ in .value([1]) }
