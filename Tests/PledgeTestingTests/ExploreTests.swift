@@ -376,6 +376,29 @@ private final class Account: Sendable {
     #expect(error?.description.contains("isn't an order") == true)
   }
 
+  @Test func numberOfOrders_isAtLeastOne() async throws {
+    let orders: [Orders] = [
+      .all(limit: 0), .random(seed: 1, count: 0), .random(seed: 1, count: -1),
+    ]
+    for orders in orders {
+      let error = await #expect(throws: PromiseError.self) {
+        try await explore(orders) { _ in Issue.record("There is no order to run in.") }
+      }
+      #expect(error?.description.contains("must be at least 1") == true)
+    }
+  }
+
+  @Test func descriptionOfAFailure_hasTheLastSteps() async throws {
+    let error = await #expect(throws: FailingOrderError.self) {
+      try await explore(.all(limit: 1), steps: 1_000) { _ in while true { await Task.yield() } }
+    }
+    let failure = try #require(error)
+    #expect(failure.steps.count >= 1_000)
+    let lines = failure.description.split(separator: "\n")
+    #expect(lines.count < 110)
+    #expect(lines.last?.hasSuffix(failure.steps.last ?? "") == true)
+  }
+
   @Test func taskLocals_ofTheCallerAreThere() async throws {
     enum Local { @TaskLocal static var value = 0 }
     try await Local.$value.withValue(5) {

@@ -11,9 +11,10 @@ public struct CircuitOpenError: Error, Sendable, Hashable, CustomStringConvertib
 
   let span: TimeSpan?
 
-  /// A description that states the time.
+  /// A description that states the time, in seconds and rounded up, so that logs can group the errors.
   public var description: String {
-    "The circuit breaker is open"
-      + (span.map { "; it admits another call in \($0)." } ?? " until it's closed by hand.")
+    guard let span else { return "The circuit breaker is open until it's closed by hand." }
+    let seconds = Int64(min(max(span.inSeconds.rounded(.up), 1), 1e15))
+    return "The circuit breaker is open; it admits another call in \(seconds) s."
   }
 }

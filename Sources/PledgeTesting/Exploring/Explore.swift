@@ -48,7 +48,8 @@ public enum SimulatedTime: Sendable, Hashable {
 ///     with the task-local values of the caller.
 /// - Returns: The number of orders that were tried, and whether these are all orders.
 /// - Throws: ``FailingOrderError``; `CancellationError` after the current run if the calling task
-///   is cancelled; `PromiseError.invalidArgument` if the text to replay isn't an order.
+///   is cancelled; `PromiseError.invalidArgument` if the text to replay isn't an order, or the number
+///   of orders is less than one.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 @discardableResult
 public func explore(
@@ -57,10 +58,7 @@ public func explore(
   _ body: @escaping @Sendable (Simulation) async throws -> Void
 ) async throws -> ExplorationReport {
   let settings = ExplorationSettings(time: time, stepLimit: steps, patience: patience)
-  if case .unreadable(let text) = orders.kind {
-    throw PromiseError.invalidArgument(
-      "\(quoted(text)) isn't an order; pass the one that a failure printed.")
-  }
+  if case .invalid(let reason) = orders.kind { throw PromiseError.invalidArgument(reason) }
   var exploration = Exploration(orders.kind)
   let thread = DispatchQueue(label: "explore")
   while let chooser = exploration.next() {
@@ -110,7 +108,7 @@ struct Exploration {
     switch kind {
     case .all: frontier = [Order()]
     case .one(let order): frontier = [order]
-    case .random, .unreadable: break
+    case .random, .invalid: break
     }
   }
 

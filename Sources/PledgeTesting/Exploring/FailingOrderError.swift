@@ -17,8 +17,9 @@ public struct FailingOrderError: Error, Sendable, CustomStringConvertible {
   /// The source location of the exploration.
   public let origin: PromiseDiagnostics.SourceLocation
 
-  /// The error, how to replay the order, and the steps.
+  /// The error, how to replay the order, and the last hundred lines of the steps.
   public var description: String {
+    let left = steps.count - 100
     let lines = [
       "The test body failed in order no. \(orderCount): \(error)",
       isRepeatable
@@ -26,8 +27,8 @@ public struct FailingOrderError: Error, Sendable, CustomStringConvertible {
         : "It isn't repeatable, because work from outside the simulation took part, which can end "
           + "after virtual time has passed. Run that work on an executor of the simulation, or pass "
           + "its promise to `simulation.clock.follow(_:)`. The order: \(quoted(order))",
-      "Steps:",
+      left > 0 ? "Steps (the property `steps` has \(left) lines before these):" : "Steps:",
     ]
-    return (lines + steps.map { "  \($0)" }).joined(separator: "\n")
+    return (lines + steps.suffix(100).map { "  \($0)" }).joined(separator: "\n")
   }
 }

@@ -5,7 +5,8 @@ public struct Orders: Sendable {
     case all(limit: Int, deviations: Int?)
     case random(seed: UInt64, count: Int)
     case one(Order)
-    case unreadable(String)
+    /// Why there are no orders.
+    case invalid(String)
   }
 
   let kind: Kind
@@ -18,18 +19,25 @@ public struct Orders: Sendable {
   /// positions, and so on. The first order that fails is therefore one of the simplest.
   ///
   /// - Parameters:
-  ///   - limit: The maximum number of orders to try.
+  ///   - limit: The maximum number of orders to try; with less than one, the exploration throws
+  ///     `PromiseError.invalidArgument`.
   ///   - deviations: The maximum number of positions at which an order deviates from the default
   ///     one; nil for no limit.
   public static func all(limit: Int = 10_000, deviations: Int? = nil) -> Orders {
-    Orders(kind: .all(limit: limit, deviations: deviations))
+    checked("limit", limit, .all(limit: limit, deviations: deviations))
   }
 
   /// Returns random orders, for programs with too many orders to try all of them.
   ///
-  /// The same seed returns the same orders.
+  /// The same seed returns the same orders. With a count of less than one, the exploration throws
+  /// `PromiseError.invalidArgument`.
   public static func random(seed: UInt64, count: Int = 1_000) -> Orders {
-    Orders(kind: .random(seed: seed, count: count))
+    checked("count", count, .random(seed: seed, count: count))
+  }
+
+  private static func checked(_ name: String, _ count: Int, _ kind: Kind) -> Orders {
+    count >= 1
+      ? Orders(kind: kind) : Orders(kind: .invalid("`\(name)` must be at least 1, not \(count)."))
   }
 
   /// Returns the one order that a ``FailingOrderError`` printed.
@@ -37,7 +45,9 @@ public struct Orders: Sendable {
   /// If `order` isn't an order, the exploration throws `PromiseError.invalidArgument`; if it doesn't
   /// fit the program, and the test body succeeds, a ``FailingOrderError`` that says what doesn't fit.
   public static func replay(_ order: String) -> Orders {
-    Orders(kind: Order(order).map { .one($0) } ?? .unreadable(order))
+    Orders(
+      kind: Order(order).map { .one($0) }
+        ?? .invalid("\(quoted(order)) isn't an order; pass the one that a failure printed."))
   }
 }
 

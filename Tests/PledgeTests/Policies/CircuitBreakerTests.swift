@@ -32,7 +32,7 @@ import Testing
     }
     #expect(error?.retryAfter == .seconds(6) && error?.retryAfterInSeconds == 6)
     #expect(
-      error?.description == "The circuit breaker is open; it admits another call in 6.0 seconds.")
+      error?.description == "The circuit breaker is open; it admits another call in 6 s.")
     await clock.advance(by: .seconds(6))
     #expect(breaker.state == .halfOpen)
     #expect(try await breaker.perform { 1 } == 1)
