@@ -175,6 +175,8 @@ extension Machine {
     return switch base {
     case .plain("self") where Declarations.collections.contains(owner): .plain("self.\(name)")
     case .plain("self"), .plain("Self"): property(name)
+    case .plain("PMKError") where name == "cancelled": .plain("CancellationError()")
+    case .plain(owner.lastName) where declarations.declares(name, in: owner): property(name)
     case .plain(let text) where isOwnContainer(text): property(name)
     case .resolver(let id): .resolverMethod(id, name)
     case .tuple(let values):
@@ -221,7 +223,9 @@ extension Machine {
     if case .await = inner.kind {
     } else {
       results = try results.flatMap { state, value, flow -> Values in
-        guard flow == nil, let value, mayThrow(inner), !isOfClosure(inner, state) else {
+        guard flow == nil, let value, value.text != "()", mayThrow(inner),
+          !isOfClosure(inner, state)
+        else {
           return [(state, value, flow)]
         }
         return try failing(value.text, value, state)

@@ -212,10 +212,15 @@ struct State {
     events[index].isKnownToBeAwaited = false
   }
 
+  /// Methods of collections that don't depend on the order of the elements, and don't wait.
+  static let orders: Set<Substring> = ["sorted", "min", "max"]
+
   /// Records that the code waits for the call whose value is `text`, if there is one.
   mutating func markAwaited(_ text: String) {
     let now = tick()
-    guard let index = openCall(text) else { return }
+    guard let index = openCall(text), !Self.orders.contains(events[index].baseName[...]) else {
+      return
+    }
     events[index].isAwaited = true
     events[index].end = now
     events[index].waiter = list
