@@ -24,19 +24,12 @@ struct Version {
     owners.contains { program.declarations.declares(property, in: $0) }
   }
 
-  /// Whether a member of the type that the function names uses a property, or an object of a type that
-  /// only this version has is there in its place.
-  func usesInside(_ property: String) -> Bool {
-    let owners = owners
-    return members.names.contains { name in
-      program.declarations.byName[name, default: []].contains { member in
-        owners.contains(member.owner) && member !== function
-          && member.statements?.tokens(viewMode: .sourceAccurate).contains { $0.text == property }
-            ?? false
-      }
-        || program.declarations.typeName(ofProperty: name, in: function.owner).map {
-          reading.ownTypes.contains(Declarations.contained($0))
-        } ?? false
+  /// Whether the function uses a property whose type only this version has.
+  var usesOwnType: Bool {
+    members.names.contains { name in
+      program.declarations.typeName(ofProperty: name, in: function.owner).map {
+        reading.ownTypes.contains(Declarations.contained($0))
+      } ?? false
     }
   }
 

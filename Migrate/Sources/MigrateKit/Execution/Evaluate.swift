@@ -1,6 +1,16 @@
 extension Machine {
   /// Evaluates an expression on each path; a result has either a value or a flow that ends it.
   func evaluate(_ expression: Expr, _ state: State, isEffect: Bool = false) throws -> Values {
+    let results = try unforced(expression, state, isEffect: isEffect)
+    guard expression.isForced else { return results }
+    return results.map { state, value, flow in
+      var state = state
+      if case .plain(let text)? = value { state.present.insert(text) }
+      return (state, value, flow)
+    }
+  }
+
+  private func unforced(_ expression: Expr, _ state: State, isEffect: Bool) throws -> Values {
     switch expression.kind {
     case .name(let name):
       if let own = memberOfSelf(name, expression.place, state) {

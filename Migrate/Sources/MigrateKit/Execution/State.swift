@@ -39,6 +39,8 @@ struct State {
   var variables: Set<String> = []
   /// Results of handlers that perhaps return nothing, and the values that are then passed on.
   var doubts: [String: String] = [:]
+  /// The values without which the program ends on this path.
+  var present: Set<String> = []
   /// The values that this path waits for, and whether an `await` says so of a promise or task that
   /// no call of this path returned.
   var waits: [String: Bool] = [:]
