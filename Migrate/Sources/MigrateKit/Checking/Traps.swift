@@ -61,7 +61,8 @@ private final class TrapFinder: SyntaxVisitor {
       let name = member.base?.storage,
       let type = declarations.properties(of: function.owner)[name], type.contains("Continuation<"),
       type.hasSuffix("?") || type.hasPrefix("["), !call.isUnder(name),
-      !call.surroundings.contains(where: { $0.empties(name) })
+      let body = function.statements,
+      !call.surroundings(in: body).contains(where: { $0.empties(name) })
     else { return }
     add(
       .resumedTwice, "`\(name)` still holds the continuation after it is resumed.", call)
@@ -170,12 +171,12 @@ extension FunctionCallExprSyntax {
     }
   }
 
-  /// The code of the closure or function around the call, and the `defer` statements around it.
-  fileprivate var surroundings: [CodeBlockItemListSyntax] {
-    let lists = sequence(first: Syntax(self), next: \.parent)
+  /// The code of the closure around the call, or of the function, and the `defer` statements around it.
+  fileprivate func surroundings(in body: CodeBlockItemListSyntax) -> [CodeBlockItemListSyntax] {
+    let lists = sequence(first: Syntax(self), next: { $0.id == body.id ? nil : $0.parent })
       .compactMap { $0.as(CodeBlockItemListSyntax.self) }
-    let own = lists.first { $0.parent?.is(ClosureExprSyntax.self) ?? false } ?? lists.last
-    return [own].compactMap { $0 }
+    let own = lists.first { $0.parent?.is(ClosureExprSyntax.self) ?? false } ?? body
+    return [own]
       + lists.flatMap { $0.compactMap { $0.item.as(DeferStmtSyntax.self)?.body.statements } }
   }
 
