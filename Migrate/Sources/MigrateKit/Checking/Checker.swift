@@ -13,6 +13,8 @@ public final class Checker {
   private var findings = FindingCollector()
   /// The closures that are being compared, or have been.
   private var compared: Set<String> = []
+  /// The places of the traps that have been reported.
+  private var trapped: Set<String> = []
 
   /// Creates a checker for two versions of a tree.
   public init(old: SourceTree, new: SourceTree) {
@@ -164,6 +166,12 @@ public final class Checker {
     findings.parameters = result.old.unit.body.parameters
     findings.declaration = after.place
     findings.add(result.judgment, before.fullName, before.place, after.place)
+    for trap in result.new.members.traps where trapped.insert(trap.place.description).inserted {
+      guard !result.old.members.traps.contains(where: { $0.message == trap.message }) else {
+        continue
+      }
+      findings.add(trap.rule, "", before.fullName, trap.message, old: nil, new: trap.place)
+    }
     for (one, two) in result.closures { compareClosures(one, two, result.old, result.new) }
   }
 

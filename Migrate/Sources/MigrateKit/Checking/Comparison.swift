@@ -193,8 +193,11 @@ final class Comparison {
     let missing: [Substring]
     /// The questions about types whose answer is no.
     let otherTypes: [String]
+    /// The values without which the program ends.
+    let present: Set<String>
 
     init(_ path: Path, _ shared: [String]) {
+      present = path.present
       signature = shared.map { path.decisions[$0].map { $0 ? 1 : 2 } ?? 0 }
       cases = Comparison.cases(path)
       failures = path.decisions.filter { $0.value && $0.key.hasPrefix("fails: ") }
@@ -204,17 +207,18 @@ final class Comparison {
       otherTypes = path.decisions.filter { !$0.value && $0.key.contains(" is ") }.map(\.key)
     }
 
-    /// Whether the other path has a case of an error that isn't of its type here, or a call fails whose
-    /// receiver is nil here.
+    /// Whether the other path has a case of an error that isn't of its type here, or a value has to
+    /// be there that is nil here: the receiver of a call that fails, or one before `!`.
     func contradicts(_ other: Answers) -> Bool {
       // An error that is a case of a type is of this type.
       otherTypes.contains { question in
         other.cases.keys.contains { question.hasPrefix($0 + " is ") }
       }
         || missing.contains { value in
-          other.failures.contains {
-            $0.hasPrefix(value) && $0.dropFirst(value.count).hasPrefix(".")
-          }
+          other.present.contains(String(value))
+            || other.failures.contains {
+              $0.hasPrefix(value) && $0.dropFirst(value.count).hasPrefix(".")
+            }
         }
     }
   }

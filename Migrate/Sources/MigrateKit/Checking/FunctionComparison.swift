@@ -21,7 +21,25 @@ struct Version {
 
   /// Whether the type of the function has a property.
   func declares(_ property: String) -> Bool {
-    program.declarations.declares(property, in: function.owner)
+    owners.contains { program.declarations.declares(property, in: $0) }
+  }
+
+  /// Whether the function uses a property whose type only this version has.
+  var usesOwnType: Bool {
+    members.names.contains { name in
+      program.declarations.typeName(ofProperty: name, in: function.owner).map {
+        reading.ownTypes.contains(Declarations.contained($0))
+      } ?? false
+    }
+  }
+
+  /// The type of the function, and those of its properties that only this version has.
+  var owners: [String] {
+    // An object's properties are set by its own initializer.
+    if function.name == "init" { return [function.owner] }
+    let types = program.declarations.properties(of: function.owner).values
+      .map(Declarations.contained).filter(reading.ownTypes.contains)
+    return [function.owner] + types + types.map { "\(function.owner).\($0)" }
   }
 
   /// Whether there is one function with a function's name in its type.
@@ -42,7 +60,10 @@ struct Version {
   /// The properties in which each version stores something else: a promise, a continuation, or a task.
   func otherwiseStored(_ other: Version) -> Set<String> {
     let types = [self, other].map { version in
-      let stored = version.program.declarations.storedTypes(in: function.owner)
+      let declarations = version.program.declarations
+      let stored = version.owners.map(declarations.storedTypes).reduce([:]) { stored, types in
+        stored.merging(types) { own, _ in own }
+      }
       return Dictionary(
         stored.map { (version.reading.newNames[$0.key] ?? $0.key, $0.value) },
         uniquingKeysWith: { $1 })
@@ -119,15 +140,6 @@ struct FunctionComparison {
       result?.divergences ?? [], old, new, followsPaths: followsPaths,
       isSure: !paths.contains(where: \.hasOwnObjects))
     if judgment.undecided != nil { judgment.add(Invariants(old, new).divergences, old, new) }
-    judgment.add(
-      new.members.lostContinuations.map { place in
-        Divergence(
-          Difference(
-            rule: .neverResumed,
-            detail: "Nothing can resume the continuation: its closure doesn't use it.",
-            oldOffset: -1, newOffset: place.offset),
-          Occurrence(old: nil, new: place, event: nil, time: 0))
-      }, old, new)
     closures = isVague || becameLoop ? [] : result?.closures ?? []
     (self.old, self.new) = (old, new)
   }

@@ -16,10 +16,12 @@ struct WrittenMembers {
   var words: Set<Substring> = []
   /// How often words are in the file of the function, outside the functions that are described.
   var elsewhere: [Substring: Int] = [:]
-  /// Where a continuation is created that nothing can resume, because its closure doesn't use it.
-  var lostContinuations: [Place] = []
+  /// The traps of `async` code that the code is in.
+  var traps: [Trap] = []
   /// How often the code uses `??`.
   var fallbacks = 0
+  /// Whether a `catch` without a pattern ends an error.
+  var catchesAll = false
   /// Whether a function calls itself, and whether one has a loop.
   var callsItself = false
   var hasLoop = false
@@ -32,6 +34,7 @@ struct WrittenMembers {
     first.assigned.formUnion(second.assigned)
     first.words.formUnion(second.words)
     first.fallbacks += second.fallbacks
+    first.catchesAll = first.catchesAll || second.catchesAll
   }
 
   /// Whether a word is more often in the rest of the file than in that of the other version.
@@ -92,9 +95,7 @@ extension Program {
       let collector = MemberCollector(viewMode: .sourceAccurate)
       collector.walk(statements)
       result += collector.members
-      result.lostContinuations += collector.lostContinuations.map {
-        Place(file: next.file, offset: $0.utf8Offset)
-      }
+      result.traps += Trap.all(in: next, declarations)
       if next.callsItself { result.callsItself = true }
       if next.hasLoop { result.hasLoop = true }
       result.add(statements.tokens(viewMode: .sourceAccurate))
@@ -116,11 +117,17 @@ extension Program {
 
 private final class MemberCollector: SyntaxVisitor {
   var members = WrittenMembers()
-  var lostContinuations: [AbsolutePosition] = []
 
   override func visit(_ node: BinaryOperatorExprSyntax) -> SyntaxVisitorContinueKind {
     if node.operator.text == "??" { members.fallbacks += 1 }
     return .skipChildren
+  }
+
+  override func visit(_ node: CatchClauseSyntax) -> SyntaxVisitorContinueKind {
+    if node.catchItems.isEmpty, node.body.statements.last?.item.is(ThrowStmtSyntax.self) != true {
+      members.catchesAll = true
+    }
+    return .visitChildren
   }
 
   // Patterns are compared without types.
@@ -150,33 +157,11 @@ private final class MemberCollector: SyntaxVisitor {
     if let type = node.calledExpression.writtenType {
       members.typed[initializer(of: node), default: []].insert(type)
     }
-    if let name = node.calledExpression.as(DeclReferenceExprSyntax.self)?.baseName.text,
-      name.hasPrefix("with"), name.hasSuffix("Continuation"),
-      let closure = node.trailingClosure, let parameter = closure.onlyParameter,
-      !closure.statements.tokens(viewMode: .sourceAccurate).contains(where: {
-        $0.text == parameter
-      })
-    {
-      lostContinuations.append(closure.positionAfterSkippingLeadingTrivia)
-    }
     return .visitChildren
   }
 
   private func initializer(of call: FunctionCallExprSyntax) -> String {
     WrittenMembers.initializer(call.arguments.map { $0.label?.text })
-  }
-}
-
-extension ClosureExprSyntax {
-  /// The name of the only parameter that the closure names, or `$0`.
-  fileprivate var onlyParameter: String? {
-    switch signature?.parameterClause {
-    case .simpleInput(let list)?: list.count == 1 ? list.first?.name.text : nil
-    case .parameterClause(let clause)?:
-      clause.parameters.count == 1
-        ? clause.parameters.first.map { ($0.secondName ?? $0.firstName).text } : nil
-    case nil: "$0"
-    }
   }
 }
 

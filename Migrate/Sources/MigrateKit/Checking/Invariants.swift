@@ -14,10 +14,19 @@ struct Invariants {
     self.old = Side(traces.0, numbers)
     self.new = Side(traces.1, numbers)
     compareExecutors()
-    compareAnswers()
+    compareAnswers(
+      isVague: traces.1.contains(where: \.path.isVague),
+      blocks: traces.0.contains { trace in
+        trace.path.events.contains { $0.subject.hasPrefix("DispatchSemaphore") }
+      })
     comparePairs()
     comparePauses(new)
     compareConstants()
+    compareRounds(traces.0, traces.1)
+    if new.members.catchesAll { compareErrorTypes(traces.0, traces.1) }
+    if new.function.plainResult.hasPrefix("["), !new.function.plainResult.contains(":") {
+      compareResults(traces.0, traces.1)
+    }
     compareNames(old, new)
     compareErrors(old, new)
   }
@@ -84,12 +93,15 @@ struct Invariants {
   }
 
   /// Compares what always happens, or never does, when a question has an answer.
-  private mutating func compareAnswers() {
+  ///
+  /// After a failure, a thread that blocks perhaps waits forever.
+  private mutating func compareAnswers(isVague: Bool, blocks: Bool) {
     let names = old.contexts.keys.filter { new.contexts[$0] != nil }.sorted()
     for (answer, before) in old.answers.sorted(by: { $0.key < $1.key }) {
       // What is asked in a closure, and what happens there, isn't compared with what happens around it.
       guard let after = new.answers[answer], before.contexts.count == 1, after.contexts.count == 1,
-        !answer.question.hasSuffix(".isCancelled")
+        !answer.question.hasSuffix(".isCancelled"),
+        !blocks || !answer.question.hasPrefix("fails: ")
       else { continue }
       let call = answer.question.hasPrefix("fails: ") ? Int(answer.question.dropFirst(7)) : nil
       let (one, two) = (call.flatMap { old.samples[$0] }, call.flatMap { new.samples[$0] })
@@ -110,9 +122,9 @@ struct Invariants {
           add(.effectAdded, event.key, nil, event, condition)
         }
       }
-      guard answer.holds, let one, let two, before.contexts == [[]], after.contexts == [[]] else {
-        continue
-      }
+      guard answer.holds, !isVague, let one, let two, before.contexts == [[]],
+        after.contexts == [[]]
+      else { continue }
       if before.errors == before.count, after.errors == 0 {
         add(.errorSwallowed, "error of \(one.key)", one, two, condition)
       } else if before.errors == 0, after.errors == after.count {
@@ -155,6 +167,92 @@ struct Invariants {
     }
   }
 
+  /// Compares what makes earlier work end: a number of the round that each piece of work compares with
+  /// its own, and the cancellation of tasks.
+  private mutating func compareRounds(_ old: [Trace], _ new: [Trace]) {
+    let all = new
+    let (old, new) = (old.filter(\.context.isEmpty), new.filter(\.context.isEmpty))
+    let rounds = Set(old.flatMap(\.path.decisions.keys).compactMap(Self.round))
+    guard let round = rounds.first, rounds.count == 1,
+      old.allSatisfy({ $0.path.events.contains { $0.kind == .set && $0.subject == round } }),
+      let change = old.first?.path.events.first(where: { $0.kind == .set && $0.subject == round })
+    else { return }
+    func cancels(_ event: Event) -> Bool { event.baseName == "cancel" && event.isStrong }
+    let without = new.filter { !$0.path.events.contains(where: cancels) }
+    if !without.isEmpty, without.count < new.count,
+      let cancel = new.lazy.flatMap(\.path.events).first(where: cancels)
+    {
+      add(.effectLost, change.key, change, cancel, "`\(cancel.key)` doesn't happen")
+    }
+    // A task that is cancelled while it pauses goes on at once.
+    for trace in all {
+      guard let pause = trace.path.events.first(where: { $0.subject == "sleep" }),
+        trace.path.decisions["fails: \(pause.key)"] == true,
+        !trace.path.decisions.keys.contains(where: {
+          $0.contains("isCancelled") || $0.contains("checkCancellation")
+        }),
+        let next = trace.path.events.first(where: {
+          $0.isStrong && $0.start > pause.start && $0.origin == pause.origin
+            && $0.subject != "sleep" && $0.baseName != "cancel"
+        })
+      else { continue }
+      add(.effectAdded, next.key, change, next, "a cancellation ends `\(pause.key)`")
+      return
+    }
+  }
+
+  /// The property that is compared with its own earlier value.
+  private static func round(_ question: String) -> String? {
+    let parts = question.components(separatedBy: " == ")
+    guard parts.count == 2, parts[0] == parts[1].prefix(while: { $0 != "@" }) else { return nil }
+    return parts[0]
+  }
+
+  /// Reports errors that the old version throws because of their types, if the new one catches all of
+  /// them and asks nothing about them.
+  private mutating func compareErrorTypes(_ old: [Trace], _ new: [Trace]) {
+    func asks(_ question: String) -> Bool {
+      question.hasPrefix("error of ") && !question.hasSuffix(".isCancelled")
+    }
+    guard
+      !new.contains(where: { trace in
+        trace.path.decisions.keys.contains(where: asks)
+          // Another function perhaps asks.
+          || trace.path.events.contains {
+            $0.kind == .call && $0.isOwn && $0.values.contains("error of ")
+          }
+      })
+    else { return }
+    for trace in old where trace.context.isEmpty {
+      guard case .error(let error) = trace.path.ending,
+        let question = trace.path.decisions.keys.sorted().first(where: {
+          asks($0) && $0.hasPrefix(error) && trace.path.decisions[$0] == false
+        }),
+        let event = trace.path.events.first(where: { error == "error of \($0.key)" }),
+        self.new.contexts[event.name] != nil
+      else { continue }
+      add(.errorSwallowed, error, event, nil, described(question, false))
+      return
+    }
+  }
+
+  /// Reports a list of results that had the order of what they are computed from, and now has that in
+  /// which they arrive.
+  private mutating func compareResults(_ old: [Trace], _ new: [Trace]) {
+    func values(_ traces: [Trace]) -> [String] {
+      traces.compactMap {
+        guard case .value(let text) = $0.path.ending, $0.context.isEmpty else { return nil }
+        return text
+      }
+    }
+    let (before, after) = (values(old), values(new))
+    guard let text = after.first(where: { $0.hasPrefix("unordered ") }),
+      let other = before.first(where: { $0 != "[]" }),
+      !before.contains(where: { $0.contains("unordered ") })
+    else { return }
+    add(.resultChanged, "\(other)` became `\(text)", nil, nil)
+  }
+
   /// Reports the errors of a function that says that it throws, and in which nothing can.
   private mutating func compareErrors(_ old: Version, _ new: Version) {
     guard new.function.throwsErrors, new.function.statements?.containsThrow == false,
@@ -168,8 +266,11 @@ struct Invariants {
   private mutating func compareNames(_ old: Version, _ new: Version) {
     let parameters = Set(old.function.parameters.map(\.name))
       .intersection(new.function.parameters.map(\.name))
+    let usesOwnType = new.usesOwnType
     let properties = old.members.used.filter { name in
       [old, new].allSatisfy { $0.program.declarations.declaresValue(name) }
+        // An object that only the new version has can use it.
+        && (!old.declares(name) || new.declares(name) && !usesOwnType)
     }
     for name in old.members.names.intersection(parameters).union(properties).sorted() {
       guard !Self.results.contains(name), !new.members.words.contains(name[...]),

@@ -43,7 +43,7 @@ struct Judgment {
         if followsPaths { certain.append(divergence) }
       } else if isForgotten && followsPaths {
         certain.append(divergence)
-      } else if isNamed.contains(difference), !Words.isPartial(difference.detail),
+      } else if isNamed.contains(difference), !divergence.isPartial,
         !divergence.isReplaced(in: named)
       {
         certain.append(divergence)
@@ -54,7 +54,7 @@ struct Judgment {
     lazy var inClosures = (old: old.effectsInClosures, new: new.effectsInClosures)
     var roots = open.filter {
       $0.isFirst && $0.isCertain && !$0.isOfChangedFunction(old, new)
-        && !$0.dependsOn(stored, old, new) && !Words.isPartial($0.difference.detail)
+        && !$0.dependsOn(stored, old, new) && !$0.isPartial
         && !$0.isElsewhere(old, new) { inClosures }
     }
     let limit = isSure ? Self.limit : 1
@@ -101,9 +101,18 @@ extension Divergence {
     var result = self
     result.isHarmless =
       parts[0].hasPrefix("ran on the queue ") && !new.declares(String(queue))
-      || parts[1].hasPrefix("the actor \(new.function.owner)|")
+      || new.owners.contains { parts[1].hasPrefix("the actor \($0)|") }
         && (occurrence.event.map { $0.receiver.isEmpty && new.declares($0.baseName) } ?? false)
     return result
+  }
+
+  /// Whether too little is known about what differs: for what a variable is set to, another value isn't
+  /// a difference here.
+  fileprivate var isPartial: Bool {
+    guard let event = occurrence.event, event.kind == .set,
+      [.effectLost, .effectAdded].contains(difference.rule)
+    else { return Words.isPartial(difference.detail) }
+    return Words.isPartial(event.subject)
   }
 
   /// Whether something is there in place of what is gone, or the reverse: it can do the same.
@@ -164,7 +173,7 @@ extension Divergence {
   /// Whether this is about the result of a function that gave it to a callback.
   fileprivate func isOfCallback(_ old: Version, _ new: Version) -> Bool {
     [.resultChanged, .errorAdded, .errorSwallowed].contains(difference.rule)
-      && new.function.isAsync && !old.function.isAsync
+      && new.function.isAsync && !old.function.isAsync && !old.function.type.isThenable
       && old.function.parameters.count > new.function.parameters.count
       && old.function.parameters.contains { $0.type.contains("->") }
   }

@@ -34,6 +34,12 @@ extension Comparison {
     for match in alignment.changed {
       time = Double(match.new)
       let (before, after) = (first.events[match.old], second.events[match.new])
+      // A continuation gets what is nil, and the code after it asks.
+      if after.isContinuation, after.key.hasPrefix("fulfill("), before.key.hasPrefix("reject("),
+        first.decisions["\(after.key.dropFirst(8).dropLast()) != nil"] == false
+      {
+        continue
+      }
       current.causes.insert(Cause(old: before.key, new: after.key))
       note(
         .argumentChanged, "\(before.key)` became `\(after.key)", before.place, after.place, after)

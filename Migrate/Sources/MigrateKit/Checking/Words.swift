@@ -42,7 +42,19 @@ struct Words {
 
   /// Whether a text describes what is done with the elements of a collection.
   static func describesElements(_ text: String) -> Bool {
-    ["each", "index(", "ap{", "reduce{", "{…}"].contains(where: text.contains)
+    ["ap{", "reduce{", "{…}"].contains(where: text.contains)
+      || ["each(", "each0(", "index("].contains { isWord($0[...], in: text) }
+  }
+
+  /// Whether a text contains a mark that isn't the end of a name, or a member.
+  private static func isWord(_ mark: Substring, in text: String) -> Bool {
+    var rest = text[...]
+    while let range = rest.range(of: mark) {
+      let before = text[..<range.lowerBound].last
+      if before.map({ $0 != "." && !CaseName.isWord($0) }) ?? true { return true }
+      rest = rest[range.upperBound...]
+    }
+    return false
   }
 
   /// A text without its words.

@@ -100,7 +100,10 @@ extension Machine {
   ) throws -> Values {
     var state = state
     let mark = written.lastIndex(of: ".").map(written.index(after:)) ?? written.startIndex
-    let name = reading.newNames[String(written[mark...])].map { written[..<mark] + $0 } ?? written
+    var name = reading.newNames[String(written[mark...])].map { written[..<mark] + $0 } ?? written
+    if values.isEmpty, State.orders.contains(written[mark...]), name.hasPrefix("unordered ") {
+      name = String(name.dropFirst("unordered ".count))
+    }
     if let seconds = Self.pause(name, labels, values) {
       record(
         .call, key: "sleep(\(seconds))", subject: "sleep", values: seconds,
@@ -131,8 +134,10 @@ extension Machine {
       state.isVague = true
     }
     if name == "Optional.some", values.count == 1 { return [(state, values[0], nil)] }
-    // The operator's own error, which a conversion writes.
-    if name == "PMKError.compactMap" { return [(state, .plain(name), nil)] }
+    // The operator's own error, which a conversion writes, and cancellations.
+    if name == "PMKError.compactMap" || name == "CancellationError" {
+      return [(state, .plain(name == "CancellationError" ? "\(name)()" : name), nil)]
+    }
     // What `cauterize` logs, written by hand.
     let start = "\"PromiseKit:cauterized-error: \\("
     if name == "print", values.count == 1, values[0].text.hasPrefix(start) {
@@ -294,6 +299,9 @@ extension Machine {
     case "withCheckedContinuation", "withUnsafeContinuation", "withCheckedThrowingContinuation",
       "withUnsafeThrowingContinuation":
       return try continuation(arguments, state, canThrow: name.contains("Throwing"))
+    case "withExtendedLifetime", "autoreleasepool":
+      guard case .closure(let body)? = arguments.last?.value.kind else { return nil }
+      return try invoke(body, [], state, isEffect: true)
     case "withTaskGroup", "withThrowingTaskGroup", "withDiscardingTaskGroup",
       "withThrowingDiscardingTaskGroup":
       return try taskGroup(
@@ -421,7 +429,10 @@ extension Expr {
 extension String {
   /// The name that a description such as `each(waiters).first` starts with.
   fileprivate var rootName: String {
-    let text = hasPrefix("each(") ? dropFirst(5) : self[...]
+    var text = self[...]
+    for prefix in ["each(", "Array("] where text.hasPrefix(prefix) {
+      text = text.dropFirst(prefix.count)
+    }
     return String(text.prefix(while: CaseName.isWord))
   }
 }

@@ -1,6 +1,16 @@
 extension Machine {
   /// Evaluates an expression on each path; a result has either a value or a flow that ends it.
   func evaluate(_ expression: Expr, _ state: State, isEffect: Bool = false) throws -> Values {
+    let results = try unforced(expression, state, isEffect: isEffect)
+    guard expression.isForced else { return results }
+    return results.map { state, value, flow in
+      var state = state
+      if case .plain(let text)? = value { state.present.insert(text) }
+      return (state, value, flow)
+    }
+  }
+
+  private func unforced(_ expression: Expr, _ state: State, isEffect: Bool) throws -> Values {
     switch expression.kind {
     case .name(let name):
       if let own = memberOfSelf(name, expression.place, state) {
@@ -175,6 +185,8 @@ extension Machine {
     return switch base {
     case .plain("self") where Declarations.collections.contains(owner): .plain("self.\(name)")
     case .plain("self"), .plain("Self"): property(name)
+    case .plain("PMKError") where name == "cancelled": .plain("CancellationError()")
+    case .plain(owner.lastName) where declarations.declares(name, in: owner): property(name)
     case .plain(let text) where isOwnContainer(text): property(name)
     case .resolver(let id): .resolverMethod(id, name)
     case .tuple(let values):
@@ -221,7 +233,9 @@ extension Machine {
     if case .await = inner.kind {
     } else {
       results = try results.flatMap { state, value, flow -> Values in
-        guard flow == nil, let value, mayThrow(inner), !isOfClosure(inner, state) else {
+        guard flow == nil, let value, value.text != "()", mayThrow(inner),
+          !isOfClosure(inner, state)
+        else {
           return [(state, value, flow)]
         }
         return try failing(value.text, value, state)

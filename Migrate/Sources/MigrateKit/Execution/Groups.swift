@@ -5,7 +5,7 @@ extension Machine {
     /// The collection for each element of which there is such a task; nil if there is one.
     let source: String?
     let outcome: Outcome
-    /// The time for which the task only waits, before it fails.
+    /// The time for which the task only waits, before it fails or returns.
     let pause: String?
   }
 
@@ -68,13 +68,13 @@ extension Machine {
       case nil: break
       }
       let own = state.events.dropFirst(count).filter(\.isStrong)
-      let pause = own.count == 1 && flow != nil ? own.first { $0.subject == "sleep" }?.key : nil
+      let pause = own.count == 1 ? own.first { $0.subject == "sleep" }?.key : nil
       state.children.append(Child(source: state.loops.last, outcome: outcome, pause: pause))
       return (state, .nothing, nil)
     }
   }
 
-  /// The first result: that of the work, or the error of the child that waits for a time.
+  /// The first result: that of the work, or of the child that waits for a time.
   private func firstChild(_ state: State) throws -> Values {
     guard state.children.count == 2,
       let timer = state.children.firstIndex(where: { $0.pause != nil }),
@@ -84,7 +84,9 @@ extension Machine {
       var state = state
       let first = state.children[isLate ? timer : 1 - timer].outcome
       // A group with tasks has a next result.
-      if case .fulfilled(let value) = first { state.decisions["\(value.text) != nil"] = true }
+      if case .fulfilled(let value) = first, value.text != "nil" {
+        state.decisions["\(value.text) != nil"] = true
+      }
       return result(state, first)
     }
   }

@@ -231,7 +231,10 @@ extension Machine {
         let (value, error) = isErrorFirst ? (values[1], values[0]) : (values[0], values[1])
         return try decide("\(error.text) != nil", state).flatMap { state, fails -> Values in
           if fails { return settle(id, .rejected(error), place, state) }
-          return try decide("\(value.text) != nil", state).flatMap { state, isThere in
+          let answers =
+            value.text == "()"
+            ? [(state, true)] : try decide("\(value.text) != nil", state)
+          return answers.flatMap { state, isThere in
             settle(
               id,
               isThere ? .fulfilled(value) : .rejected(.plain("PMKError.invalidCallingConvention")),

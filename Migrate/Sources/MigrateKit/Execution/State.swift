@@ -39,6 +39,8 @@ struct State {
   var variables: Set<String> = []
   /// Results of handlers that perhaps return nothing, and the values that are then passed on.
   var doubts: [String: String] = [:]
+  /// The values without which the program ends on this path.
+  var present: Set<String> = []
   /// The values that this path waits for, and whether an `await` says so of a promise or task that
   /// no call of this path returned.
   var waits: [String: Bool] = [:]
@@ -212,10 +214,15 @@ struct State {
     events[index].isKnownToBeAwaited = false
   }
 
+  /// Methods of collections that don't depend on the order of the elements, and don't wait.
+  static let orders: Set<Substring> = ["sorted", "min", "max"]
+
   /// Records that the code waits for the call whose value is `text`, if there is one.
   mutating func markAwaited(_ text: String) {
     let now = tick()
-    guard let index = openCall(text) else { return }
+    guard let index = openCall(text), !Self.orders.contains(events[index].baseName[...]) else {
+      return
+    }
     events[index].isAwaited = true
     events[index].end = now
     events[index].waiter = list

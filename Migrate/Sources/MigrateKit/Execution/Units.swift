@@ -192,6 +192,7 @@ extension Machine {
     return Path(
       decisions: state.decisions, events: events, ending: ending, endPlace: state.endPlace,
       lists: state.lists, joins: state.joins, doubts: state.doubts, waits: state.waits,
+      present: state.present,
       isVague: state.isVague, hasOwnObjects: events.count + locks.count < state.events.count)
   }
 }

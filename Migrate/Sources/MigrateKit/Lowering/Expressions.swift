@@ -58,7 +58,9 @@ extension Lowering {
       inner.isOptional = true
       return inner
     case .forceUnwrapExpr(let forced):
-      return expression(forced.expression)
+      let inner = expression(forced.expression)
+      inner.isForced = true
+      return inner
     case .integerLiteralExpr, .floatLiteralExpr, .booleanLiteralExpr, .nilLiteralExpr,
       .superExpr, .typeExpr:
       return Expr(.literal(node.trimmedDescription), place, .other)

@@ -149,6 +149,8 @@ final class Expr {
   let type: TypeGuess
   /// Whether `?` follows, so that what is applied to this doesn't happen without a value.
   var isOptional = false
+  /// Whether `!` follows, so that the program ends without a value.
+  var isForced = false
 
   init(_ kind: Kind, _ place: Place, _ type: TypeGuess = .unknown) {
     self.kind = kind

@@ -204,6 +204,8 @@ struct Path {
   let doubts: [String: String]
   /// The values that this path waits for, and whether that is a difference if another one doesn't.
   let waits: [String: Bool]
+  /// The values without which the program ends on this path.
+  let present: Set<String>
   /// Whether the path runs closures in a way that isn't described.
   let isVague: Bool
   /// Whether the path creates objects of types that only its version has.

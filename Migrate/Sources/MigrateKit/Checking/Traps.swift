@@ -1,0 +1,220 @@
+import SwiftSyntax
+
+/// A mistake that only `async` code can contain: whether it's one doesn't depend on the other version.
+struct Trap {
+  let rule: Rule
+  let message: String
+  let place: Place
+
+  /// The traps in a function.
+  static func all(in function: FunctionDeclaration, _ declarations: Declarations) -> [Trap] {
+    guard let statements = function.statements else { return [] }
+    let finder = TrapFinder(function, declarations)
+    finder.walk(statements)
+    return finder.traps
+  }
+}
+
+private final class TrapFinder: SyntaxVisitor {
+  var traps: [Trap] = []
+  private let function: FunctionDeclaration
+  private let declarations: Declarations
+
+  init(_ function: FunctionDeclaration, _ declarations: Declarations) {
+    self.function = function
+    self.declarations = declarations
+    super.init(viewMode: .sourceAccurate)
+  }
+
+  override func visit(_ node: FunctionCallExprSyntax) -> SyntaxVisitorContinueKind {
+    if let name = node.calledExpression.as(DeclReferenceExprSyntax.self)?.baseName.text,
+      let closure = node.trailingClosure
+    {
+      if name.hasPrefix("with"), name.hasSuffix("Continuation") { findLost(closure) }
+      if name.hasPrefix("with"), name.hasSuffix("TaskGroup") { findUnendedWork(closure) }
+    }
+    findKept(node)
+    return .visitChildren
+  }
+
+  private func add(_ rule: Rule, _ message: String, _ node: some SyntaxProtocol) {
+    let place = Place(
+      file: function.file, offset: node.positionAfterSkippingLeadingTrivia.utf8Offset)
+    traps.append(Trap(rule: rule, message: message, place: place))
+  }
+
+  /// A continuation that nothing can resume, because its closure doesn't use it.
+  private func findLost(_ closure: ClosureExprSyntax) {
+    guard let parameter = closure.onlyParameter, !closure.statements.names(parameter) else {
+      return
+    }
+    add(
+      .neverResumed, "Nothing can resume the continuation: its closure doesn't use it.", closure)
+  }
+
+  /// A stored continuation that is still there after it has been resumed.
+  private func findKept(_ call: FunctionCallExprSyntax) {
+    guard let member = call.calledExpression.as(MemberAccessExprSyntax.self),
+      member.declName.baseName.text == "resume",
+      call.arguments.first.map({ ["returning", "throwing", "with"].contains($0.label?.text) })
+        ?? true,
+      let name = member.base?.storage,
+      let type = declarations.properties(of: function.owner)[name], type.contains("Continuation<"),
+      type.hasSuffix("?") || type.hasPrefix("["), !call.isUnder(name),
+      let body = function.statements,
+      !call.surroundings(in: body).contains(where: { $0.empties(name) })
+    else { return }
+    add(
+      .resumedTwice, "`\(name)` still holds the continuation after it is resumed.", call)
+  }
+
+  /// A group that has the first result, and then waits for a task that a cancellation doesn't end.
+  private func findUnendedWork(_ group: ClosureExprSyntax) {
+    let children = group.statements.children
+    guard children.count == 2, group.statements.names("next"), !group.statements.hasLoop,
+      let timer = children.firstIndex(where: { $0.statements.names("sleep") })
+    else { return }
+    let finder = UnendedWork(function, declarations)
+    finder.walk(children[1 - timer].statements)
+    guard let work = finder.work else { return }
+    add(
+      .neverResumed,
+      "The time limit has no effect: the group waits for `\(work)`, which a cancellation doesn't end.",
+      group)
+  }
+}
+
+/// Work that a cancellation doesn't end: that of a task from elsewhere, or of a function that waits for
+/// a continuation and has no handler for cancellations.
+private final class UnendedWork: SyntaxVisitor {
+  private(set) var work: String?
+  private let function: FunctionDeclaration
+  private let declarations: Declarations
+
+  init(_ function: FunctionDeclaration, _ declarations: Declarations) {
+    self.function = function
+    self.declarations = declarations
+    super.init(viewMode: .sourceAccurate)
+  }
+
+  override func visit(_ node: AwaitExprSyntax) -> SyntaxVisitorContinueKind {
+    if let member = node.expression.as(MemberAccessExprSyntax.self),
+      ["value", "result"].contains(member.declName.baseName.text),
+      let name = member.base?.storage,
+      (function.parameters.first { $0.name == name }?.type
+        ?? declarations.typeName(ofProperty: name, in: function.owner))?.hasPrefix("Task<") ?? false
+    {
+      work = node.expression.trimmedDescription
+    }
+    if let call = node.expression.as(FunctionCallExprSyntax.self), let name = call.functionName {
+      let bodies = declarations.byName[name, default: []].compactMap(\.statements)
+      if !bodies.isEmpty, bodies.allSatisfy({ $0.waitsForContinuation }) {
+        work = call.trimmedDescription
+      }
+    }
+    return .visitChildren
+  }
+}
+
+extension CodeBlockItemListSyntax {
+  fileprivate func names(_ name: String) -> Bool {
+    tokens(viewMode: .sourceAccurate).contains { $0.text == name }
+  }
+
+  fileprivate var hasLoop: Bool {
+    tokens(viewMode: .sourceAccurate).contains {
+      [.keyword(.for), .keyword(.while), .keyword(.repeat)].contains($0.tokenKind)
+    }
+  }
+
+  /// Whether the code ends in a continuation that is only resumed by what it waits for.
+  fileprivate var waitsForContinuation: Bool {
+    let names = tokens(viewMode: .sourceAccurate).map(\.text)
+    return names.contains { $0.hasPrefix("with") && $0.hasSuffix("Continuation") }
+      && !names.contains("withTaskCancellationHandler")
+  }
+
+  /// The closures that are added to a group.
+  fileprivate var children: [ClosureExprSyntax] {
+    compactMap { item in
+      guard let call = item.item.as(FunctionCallExprSyntax.self),
+        call.functionName?.hasPrefix("addTask") ?? false
+      else { return nil }
+      return call.trailingClosure
+    }
+  }
+
+  /// Whether the code sets a property, or removes something from it.
+  fileprivate func empties(_ name: String) -> Bool {
+    tokens(viewMode: .sourceAccurate).contains { token in
+      guard token.text == name else { return false }
+      var next = token.nextToken(viewMode: .sourceAccurate)
+      var depth = 0
+      while let token = next, depth > 0 || token.text == "[" {
+        if token.text == "[" { depth += 1 } else if token.text == "]" { depth -= 1 }
+        next = token.nextToken(viewMode: .sourceAccurate)
+      }
+      if ["?", "!"].contains(next?.text) { next = next?.nextToken(viewMode: .sourceAccurate) }
+      let value = next?.nextToken(viewMode: .sourceAccurate)?.text
+      return next?.text == "=" || token.previousToken(viewMode: .sourceAccurate)?.text == "&"
+        || next?.text == "."
+          && ["remove", "pop"].contains { value?.hasPrefix($0) ?? false }
+    }
+  }
+}
+
+extension FunctionCallExprSyntax {
+  /// Whether a closure around the call has a parameter with a name.
+  fileprivate func isUnder(_ name: String) -> Bool {
+    sequence(first: Syntax(self), next: \.parent).contains {
+      $0.as(ClosureExprSyntax.self)?.onlyParameter == name
+    }
+  }
+
+  /// The code of the closure around the call, or of the function, and the `defer` statements around it.
+  fileprivate func surroundings(in body: CodeBlockItemListSyntax) -> [CodeBlockItemListSyntax] {
+    let lists = sequence(first: Syntax(self), next: { $0.id == body.id ? nil : $0.parent })
+      .compactMap { $0.as(CodeBlockItemListSyntax.self) }
+    let own = lists.first { $0.parent?.is(ClosureExprSyntax.self) ?? false } ?? body
+    return [own]
+      + lists.flatMap { $0.compactMap { $0.item.as(DeferStmtSyntax.self)?.body.statements } }
+  }
+
+  /// The name of the function, without a receiver.
+  fileprivate var functionName: String? {
+    (calledExpression.as(DeclReferenceExprSyntax.self)
+      ?? calledExpression.as(MemberAccessExprSyntax.self)?.declName)?.baseName.text
+  }
+}
+
+extension ExprSyntax {
+  /// The variable that this is, or an element of: `acks` for `self.acks[id]?`.
+  fileprivate var storage: String? {
+    if let optional = self.as(OptionalChainingExprSyntax.self) {
+      return optional.expression.storage
+    }
+    if let forced = self.as(ForceUnwrapExprSyntax.self) { return forced.expression.storage }
+    if let element = self.as(SubscriptCallExprSyntax.self) {
+      return element.calledExpression.storage
+    }
+    if let member = self.as(MemberAccessExprSyntax.self),
+      member.base?.trimmedDescription == "self"
+    {
+      return member.declName.baseName.text
+    }
+    return self.as(DeclReferenceExprSyntax.self)?.baseName.text
+  }
+}
+
+extension ClosureExprSyntax {
+  /// The name of the only parameter that the closure names, or `$0`.
+  fileprivate var onlyParameter: String? {
+    switch signature?.parameterClause {
+    case .simpleInput(let list)?: list.count == 1 ? list.first?.name.text : nil
+    case .parameterClause(let clause)?:
+      clause.parameters.count == 1
+        ? clause.parameters.first.map { ($0.secondName ?? $0.firstName).text } : nil
+    case nil: "$0"
+    }
+  }
+}
