@@ -160,13 +160,26 @@ extension Lowering {
     if parent.is(ForStmtSyntax.self) { return true }
     if let infix = parent.as(InfixOperatorExprSyntax.self) {
       let symbol = infix.operator.as(BinaryOperatorExprSyntax.self)?.operator.text
-      return symbol.map { $0 != "??" } ?? false
+      // What an operator of a promise returns is optional only after `?`.
+      return symbol.map { $0 != "??" || !isOptionalChain(node) } ?? false
     }
     guard parent.is(LabeledExprSyntax.self), let owner = parent.parent?.parent else { return false }
     if owner.is(ExpressionSegmentSyntax.self) { return true }
     let callee = owner.as(FunctionCallExprSyntax.self)?.calledExpression.trimmedDescription ?? ""
     return ["Set", "Dictionary", "Array", "String"].contains(callee)
       || callee.hasPrefix("XCTAssert")
+  }
+
+  /// Whether the receiver of a call, or a receiver before it, has a `?`.
+  private func isOptionalChain(_ call: FunctionCallExprSyntax) -> Bool {
+    var current: ExprSyntax? = call.calledExpression
+    while let expression = current {
+      if expression.is(OptionalChainingExprSyntax.self) { return true }
+      current =
+        expression.as(MemberAccessExprSyntax.self)?.base
+        ?? expression.as(FunctionCallExprSyntax.self)?.calledExpression
+    }
+    return false
   }
 
   /// Whether the declaration of a name or a member says that it isn't a promise.
@@ -211,7 +224,7 @@ extension Lowering {
       let name = member.declName.baseName.text
       if isBridge(name, call) { return true }
       guard Operators.role(name, library) != nil else { return false }
-      if Operators.isTelling(name), !declarations.declaresOperator(name, labels: []) {
+      if Operators.isTelling(name), !declarations.declaresOperator(name) {
         return true
       }
       current = Syntax(call)
@@ -316,7 +329,28 @@ extension Lowering {
     if base.type == .other, library.map({ Operators.role(name, $0) != nil }) ?? false {
       return .other
     }
-    return declarations.resultType(ofCall: name, labels: labels(all), in: "")
+    return declarations.resultType(
+      ofCall: name, labels: labels(all), in: typeName(of: base) ?? "")
+  }
+
+  /// The name of an expression's type, if declarations say it.
+  private func typeName(of expression: Expr) -> String? {
+    switch expression.kind {
+    case .name("self"), .name("Self"):
+      return owner
+    case .name(let name):
+      if scope.type(of: name) != nil { return nil }
+      return name.first?.isUppercase == true
+        ? name : declarations.typeName(ofProperty: name, in: owner)
+    case .member(let base?, let name):
+      return typeName(of: base).flatMap { declarations.typeName(ofProperty: name, in: $0) }
+    case .call(let callee, let arguments):
+      if case .name(let name) = callee.kind, name.first?.isUppercase == true { return name }
+      let results = Set(declarations.candidates(callee, arguments).map(\.returns))
+      return results.count == 1 ? results.first?.trimmingCharacters(in: ["?", "!"]) : nil
+    default:
+      return nil
+    }
   }
 
   private func closureType(_ all: [Expr.Argument]) -> TypeGuess {
