@@ -116,7 +116,7 @@ extension Lowering {
     } else if base.type.isThenable {
       decisions.byDeclaration += 1
     } else if isOfOtherType(base) || !hasClosure && isDeclaredAsOther(base)
-      || !Operators.isTelling(name) && isUsedAsOther(node)
+      || !Operators.isTelling(name) && (isUsedAsOther(node) || continuesAsOther(node))
     {
       decisions.others += 1
       return nil
@@ -133,7 +133,7 @@ extension Lowering {
       decisions.byName += 1
     } else if continuesAsChain(node) || all.first?.label == "on" && hasHandler {
       decisions.byChain += 1
-    } else if base.type == .other || continuesAsOther(node) {
+    } else if base.type == .other {
       decisions.others += 1
       return nil
     } else {
@@ -144,12 +144,17 @@ extension Lowering {
     return link(base, role, name, all, library, place, node)
   }
 
-  /// Whether a receiver is a type, or a new value of one, that isn't a promise.
+  /// Whether a receiver is a type, or a new value of one, that isn't a promise, or what a property
+  /// wrapper projects.
   private func isOfOtherType(_ base: Expr) -> Bool {
     var type = base
     if case .call(let callee, _) = base.kind { type = callee }
-    guard case .name(let name) = type.kind, name.first?.isUppercase == true else { return false }
-    return scope.type(of: name) == nil && !declarations.type(named: name).isThenable
+    guard let name = type.lastName, let first = name.first(where: { $0 != "$" }) else {
+      return false
+    }
+    if name.hasPrefix("$") { return first.isLetter }
+    return first.isUppercase && scope.type(of: name) == nil
+      && !declarations.type(named: name).isThenable
   }
 
   /// Whether a call is where a promise can't be: in a string, as an operand, in a loop, as the argument
@@ -196,14 +201,23 @@ extension Lowering {
     "on", "flags", "policy", "only", "isolation", Declarations.trailing,
   ]
 
-  /// Whether the result has a member that the standard library's types have, and promises don't.
+  /// Whether the result, or what operators of any type make of it, has a member that other types
+  /// have, and promises don't.
   private func continuesAsOther(_ node: FunctionCallExprSyntax) -> Bool {
-    var parent = node.parent
-    while parent?.is(OptionalChainingExprSyntax.self) == true { parent = parent?.parent }
-    guard let member = parent?.as(MemberAccessExprSyntax.self) else { return false }
-    let name = member.declName.baseName.text
-    guard library.map({ Operators.role(name, $0) == nil }) ?? true else { return false }
-    return Self.collectionNames.contains(name) && declarations.byName[name] == nil
+    var call = Syntax(node)
+    while true {
+      var parent = call.parent
+      while parent?.is(OptionalChainingExprSyntax.self) == true { parent = parent?.parent }
+      guard let member = parent?.as(MemberAccessExprSyntax.self) else { return false }
+      let name = member.declName.baseName.text
+      if library.flatMap({ Operators.role(name, $0) }) == nil {
+        let own = declarations.byName[name] ?? []
+        return isOfOtherLibrary(name) && !own.contains { Declarations.thenables.contains($0.owner) }
+      }
+      guard !Operators.isTelling(name), let next = member.parent?.as(FunctionCallExprSyntax.self)
+      else { return false }
+      call = Syntax(next)
+    }
   }
 
   /// Whether a call awaits a promise: `.async()`, or `.get()` of Google's drop-in module.
@@ -322,9 +336,7 @@ extension Lowering {
       // `dataTask(.promise, …)`: this first argument selects overloads that return promises.
       return .promise
     }
-    if Self.collectionNames.contains(name) || declarations.isForeign(name, in: file) {
-      return .other
-    }
+    if isOfOtherLibrary(name) || declarations.isForeign(name, in: file) { return .other }
     // What `map` of another type than a promise returns isn't one either.
     if base.type == .other, library.map({ Operators.role(name, $0) != nil }) ?? false {
       return .other
@@ -334,7 +346,7 @@ extension Lowering {
   }
 
   /// The name of an expression's type, if declarations say it.
-  private func typeName(of expression: Expr) -> String? {
+  func typeName(of expression: Expr) -> String? {
     switch expression.kind {
     case .name("self"), .name("Self"):
       return owner
