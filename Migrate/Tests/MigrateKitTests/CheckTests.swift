@@ -134,6 +134,82 @@ import Testing
     #expect(report.summary.operators == 1)
   }
 
+  @Test(arguments: [
+    // The others have parameters that this call leaves out.
+    "loader.request(7)", "Loader.shared.request(7)", "self.loader.request(7)",
+    // The receiver's type has the function.
+    "loader.load(7)", "Loader.shared.load(7)", "Loader().load(7)", "makeLoader().load(7)",
+    "Screen.loader.load(7)",
+  ])
+  func report_whenFunctionsShareTheirName_knowsWhichOneACallMeans(call: String) {
+    let text = """
+      import PromiseKit
+      import Elsewhere
+      final class Loader {
+        static let shared = Loader()
+        func request(_ id: Int) -> Promise<Int> { .value(id) }
+        func load(_ id: Int) -> Promise<Int> { .value(id) }
+      }
+      struct Manager {
+        func request(_ id: Int, sender: Sender, _ handler: @escaping (Int) -> Void) -> Ticket { Ticket() }
+        func load(_ id: Int) -> [Int] { [id] }
+      }
+      final class Screen {
+        static let loader = Loader()
+        let loader: Loader
+        func makeLoader() -> Loader { loader }
+        func next() -> Promise<Int> { \(call).map { $0 + 1 } }
+        func show() { \(call).map { $0 + 1 } }
+        func list() { Manager().load(7).map { print($0) } }
+      }
+      """
+    let report = Report(SourceTree(contents: [("File.swift", text)]))
+    #expect(report.undecided == [])
+    #expect(report.summary.operators == 2)
+  }
+
+  @Test func report_whenOnlyTestsSetTheDefaultQueue_readsTheProgramWithoutIt() {
+    let program = """
+      import PromiseKit
+      func load() -> Promise<Int> { .value(1) }
+      func show() -> Promise<Void> { load().done { print($0) } }
+      """
+    let setting = "PromiseKit.conf.Q = (map: nil, return: nil)"
+    func exact(_ path: String, _ setting: String) -> Int {
+      let files = [("Program.swift", program), (path, setting)]
+      return Report(SourceTree(contents: files)).summary.exactOperators
+    }
+    #expect(exact("Specs/Setup.swift", "import Quick\nfunc setUp() { \(setting) }") == 1)
+    #expect(exact("AppTests/Setup.swift", "func setUp() { \(setting) }") == 1)
+    #expect(exact("Setup.swift", "func setUp() { \(setting) }") == 0)
+  }
+
+  @Test func report_whenTreeHasCopyOfLibrary_leavesItOut() {
+    let library = [
+      ("Vendor/PromiseKit/Promise.swift", "public final class Promise<T>: Thenable {}"),
+      ("Vendor/PromiseKit/Sources/Guarantee.swift", "public final class Guarantee<T>: Thenable {}"),
+      (
+        "Vendor/PromiseKit/Thenable.swift",
+        """
+        public protocol Thenable: AnyObject { associatedtype T }
+        extension Thenable {
+          func asVoid() -> Promise<Void> { map(on: nil) { _ in } }
+          func map<U>(on: DispatchQueue?, _ transform: @escaping (T) -> U) -> Promise<U> { fatalError() }
+        }
+        """
+      ),
+    ]
+    let program = """
+      import PromiseKit
+      func load() -> Promise<Int> { .value(1) }
+      func show() -> Promise<Void> { load().asVoid() }
+      """
+    let report = Report(SourceTree(contents: library + [("Program.swift", program)]))
+    #expect(report.summary.operators == 1)
+    #expect(report.summary.exactOperators == 1)
+    #expect(SourceTree(contents: library).files.count == 3)
+  }
+
   @Test func report_whenClosureOfPropertyIsCalledAtOnce_describesItsChains() {
     let text = """
       import PromiseKit

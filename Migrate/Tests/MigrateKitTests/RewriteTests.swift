@@ -61,6 +61,46 @@ private func rewritten(_ text: String, addsTwins: Bool = false) throws -> String
     #expect(try rewritten(once) == once)
   }
 
+  @Test func rewrite_whenNothingCanFail_writesNoTry() throws {
+    let text = """
+      import PromiseKit
+
+      func flash() {
+        after(seconds: 1).map { 7 }.done { count in
+          guard count > 0 else { return }
+          hide(count)
+        }
+        save().done { hide(2) }.catch { _ in }
+        after(seconds: 3).done { try store(3) }.catch { _ in
+          // Never.
+        }
+      }
+
+      func save() -> Promise<Void> { .value(()) }
+      """
+    let after = try rewritten(text)
+    #expect(
+      after.contains(
+        """
+          let source = after(seconds: 1)
+          Task { @MainActor in
+            _ = await source.async()
+            let count = 7
+            guard count > 0 else { return }
+            hide(count)
+          }
+          let source2 = save()
+          Task { @MainActor in
+            do {
+              _ = try await source2.async()
+              hide(2)
+            } catch {}
+          }
+        """), "\(after)")
+    #expect(after.contains("// Never.") && after.contains("      try store(3)"), "\(after)")
+    #expect(serious(text, after).isEmpty, "\(serious(text, after).summary)")
+  }
+
   @Test func check_whenRewritten_findsNothing() throws {
     for text in [Self.screen, FeedFixture.before] {
       let found = serious(text, try rewritten(text))

@@ -116,7 +116,7 @@ extension Lowering {
     } else if base.type.isThenable {
       decisions.byDeclaration += 1
     } else if isOfOtherType(base) || !hasClosure && isDeclaredAsOther(base)
-      || !Operators.isTelling(name) && isUsedAsOther(node)
+      || !Operators.isTelling(name) && (isUsedAsOther(node) || continuesAsOther(node))
     {
       decisions.others += 1
       return nil
@@ -133,7 +133,7 @@ extension Lowering {
       decisions.byName += 1
     } else if continuesAsChain(node) || all.first?.label == "on" && hasHandler {
       decisions.byChain += 1
-    } else if base.type == .other || continuesAsOther(node) {
+    } else if base.type == .other {
       decisions.others += 1
       return nil
     } else {
@@ -144,12 +144,17 @@ extension Lowering {
     return link(base, role, name, all, library, place, node)
   }
 
-  /// Whether a receiver is a type, or a new value of one, that isn't a promise.
+  /// Whether a receiver is a type, or a new value of one, that isn't a promise, or what a property
+  /// wrapper projects.
   private func isOfOtherType(_ base: Expr) -> Bool {
     var type = base
     if case .call(let callee, _) = base.kind { type = callee }
-    guard case .name(let name) = type.kind, name.first?.isUppercase == true else { return false }
-    return scope.type(of: name) == nil && !declarations.type(named: name).isThenable
+    guard let name = type.lastName, let first = name.first(where: { $0 != "$" }) else {
+      return false
+    }
+    if name.hasPrefix("$") { return first.isLetter }
+    return first.isUppercase && scope.type(of: name) == nil
+      && !declarations.type(named: name).isThenable
   }
 
   /// Whether a call is where a promise can't be: in a string, as an operand, in a loop, as the argument
@@ -160,13 +165,26 @@ extension Lowering {
     if parent.is(ForStmtSyntax.self) { return true }
     if let infix = parent.as(InfixOperatorExprSyntax.self) {
       let symbol = infix.operator.as(BinaryOperatorExprSyntax.self)?.operator.text
-      return symbol.map { $0 != "??" } ?? false
+      // What an operator of a promise returns is optional only after `?`.
+      return symbol.map { $0 != "??" || !isOptionalChain(node) } ?? false
     }
     guard parent.is(LabeledExprSyntax.self), let owner = parent.parent?.parent else { return false }
     if owner.is(ExpressionSegmentSyntax.self) { return true }
     let callee = owner.as(FunctionCallExprSyntax.self)?.calledExpression.trimmedDescription ?? ""
     return ["Set", "Dictionary", "Array", "String"].contains(callee)
       || callee.hasPrefix("XCTAssert")
+  }
+
+  /// Whether the receiver of a call, or a receiver before it, has a `?`.
+  private func isOptionalChain(_ call: FunctionCallExprSyntax) -> Bool {
+    var current: ExprSyntax? = call.calledExpression
+    while let expression = current {
+      if expression.is(OptionalChainingExprSyntax.self) { return true }
+      current =
+        expression.as(MemberAccessExprSyntax.self)?.base
+        ?? expression.as(FunctionCallExprSyntax.self)?.calledExpression
+    }
+    return false
   }
 
   /// Whether the declaration of a name or a member says that it isn't a promise.
@@ -183,14 +201,23 @@ extension Lowering {
     "on", "flags", "policy", "only", "isolation", Declarations.trailing,
   ]
 
-  /// Whether the result has a member that the standard library's types have, and promises don't.
+  /// Whether the result, or what operators of any type make of it, has a member that other types
+  /// have, and promises don't.
   private func continuesAsOther(_ node: FunctionCallExprSyntax) -> Bool {
-    var parent = node.parent
-    while parent?.is(OptionalChainingExprSyntax.self) == true { parent = parent?.parent }
-    guard let member = parent?.as(MemberAccessExprSyntax.self) else { return false }
-    let name = member.declName.baseName.text
-    guard library.map({ Operators.role(name, $0) == nil }) ?? true else { return false }
-    return Self.collectionNames.contains(name) && declarations.byName[name] == nil
+    var call = Syntax(node)
+    while true {
+      var parent = call.parent
+      while parent?.is(OptionalChainingExprSyntax.self) == true { parent = parent?.parent }
+      guard let member = parent?.as(MemberAccessExprSyntax.self) else { return false }
+      let name = member.declName.baseName.text
+      if library.flatMap({ Operators.role(name, $0) }) == nil {
+        let own = declarations.byName[name] ?? []
+        return isOfOtherLibrary(name) && !own.contains { Declarations.thenables.contains($0.owner) }
+      }
+      guard !Operators.isTelling(name), let next = member.parent?.as(FunctionCallExprSyntax.self)
+      else { return false }
+      call = Syntax(next)
+    }
   }
 
   /// Whether a call awaits a promise: `.async()`, or `.get()` of Google's drop-in module.
@@ -211,7 +238,7 @@ extension Lowering {
       let name = member.declName.baseName.text
       if isBridge(name, call) { return true }
       guard Operators.role(name, library) != nil else { return false }
-      if Operators.isTelling(name), !declarations.declaresOperator(name, labels: []) {
+      if Operators.isTelling(name), !declarations.declaresOperator(name) {
         return true
       }
       current = Syntax(call)
@@ -309,14 +336,33 @@ extension Lowering {
       // `dataTask(.promise, …)`: this first argument selects overloads that return promises.
       return .promise
     }
-    if Self.collectionNames.contains(name) || declarations.isForeign(name, in: file) {
-      return .other
-    }
+    if isOfOtherLibrary(name) || declarations.isForeign(name, in: file) { return .other }
     // What `map` of another type than a promise returns isn't one either.
     if base.type == .other, library.map({ Operators.role(name, $0) != nil }) ?? false {
       return .other
     }
-    return declarations.resultType(ofCall: name, labels: labels(all), in: "")
+    return declarations.resultType(
+      ofCall: name, labels: labels(all), in: typeName(of: base) ?? "")
+  }
+
+  /// The name of an expression's type, if declarations say it.
+  func typeName(of expression: Expr) -> String? {
+    switch expression.kind {
+    case .name("self"), .name("Self"):
+      return owner
+    case .name(let name):
+      if scope.type(of: name) != nil { return nil }
+      return name.first?.isUppercase == true
+        ? name : declarations.typeName(ofProperty: name, in: owner)
+    case .member(let base?, let name):
+      return typeName(of: base).flatMap { declarations.typeName(ofProperty: name, in: $0) }
+    case .call(let callee, let arguments):
+      if case .name(let name) = callee.kind, name.first?.isUppercase == true { return name }
+      let results = Set(declarations.candidates(callee, arguments).map(\.returns))
+      return results.count == 1 ? results.first?.trimmingCharacters(in: ["?", "!"]) : nil
+    default:
+      return nil
+    }
   }
 
   private func closureType(_ all: [Expr.Argument]) -> TypeGuess {

@@ -251,6 +251,8 @@ final class DeclarationCollector: SyntaxVisitor {
         parameters: list.map {
           (($0.secondName ?? $0.firstName).text, $0.type.trimmedDescription)
         },
+        optionalPositions: Set(
+          list.indices.filter { list[$0].defaultValue != nil || list[$0].ellipsis != nil }),
         returns: returns, isAsync: isAsync, throwsErrors: throwsErrors,
         isPrivate: modifiers.contains { ["private", "fileprivate"].contains($0.name.text) },
         attributes: attributeNames(attributes)

@@ -52,7 +52,7 @@ final class Declarations {
       getters.formUnion(collector.getters)
       pairs.merge(collector.pairs) { $1 }
       queues.merge(collector.queues) { $1 }
-      if collector.setsDefaultQueue, !file.path.contains("Test") { setsDefaultQueue = true }
+      if collector.setsDefaultQueue, !file.isTest { setsDefaultQueue = true }
       for (name, owner, type, typeName) in collector.properties {
         properties[name, default: []].append((owner, type, typeName))
         if Self.waits.contains(where: typeName.contains) {
@@ -251,30 +251,34 @@ final class Declarations {
     return types.count == 1 ? types.first ?? .unknown : .unknown
   }
 
-  /// Returns whether a call with these labels can be a call of `function`.
+  /// Returns whether a call with these labels can be a call of `function`, whose parameters with
+  /// defaults it can leave out.
   func fits(_ function: FunctionDeclaration, _ labels: [String]) -> Bool {
-    if function.labels == labels, !labels.contains(Self.trailing) { return true }
-    // Arguments with defaults and trailing closures leave labels out.
-    var rest = function.labels[...]
-    for label in labels {
-      let index = rest.indices.first {
-        rest[$0] == label || label == Self.trailing && function.takesClosure(at: $0)
-      }
-      guard let index else { return false }
-      rest = rest[(index + 1)...]
+    fits(function, labels[...], from: 0)
+  }
+
+  private func fits(
+    _ function: FunctionDeclaration, _ labels: ArraySlice<String>, from start: Int
+  ) -> Bool {
+    let count = function.labels.count
+    guard let label = labels.first else { return function.canLeaveOut(start..<count) }
+    return (start..<count).contains { index in
+      (function.labels[index] == label
+        || label == Self.trailing && function.takesClosure(at: index))
+        && function.canLeaveOut(start..<index)
+        && fits(function, labels.dropFirst(), from: index + 1)
     }
-    return function.labels.count > labels.count || labels.contains(Self.trailing)
   }
 
   /// The label of a trailing closure in a call.
   static let trailing = "{}"
 
-  /// Whether the tree declares a function with the name of an operator that fits a call, outside
-  /// extensions of the libraries' types.
-  func declaresOperator(_ name: String, labels: [String]) -> Bool {
-    byName[name]?.contains {
-      !Self.thenables.contains($0.owner)
-        && !$0.labels.isEmpty && fits($0, labels)
+  /// Whether the tree declares a function with the name of an operator, outside extensions of the
+  /// libraries' types, that fits a call; nil is any call.
+  func declaresOperator(_ name: String, labels: [String]? = nil) -> Bool {
+    byName[name]?.contains { function in
+      !Self.thenables.contains(function.owner) && !function.labels.isEmpty
+        && labels.map { fits(function, $0) } ?? true
     } ?? false
   }
 

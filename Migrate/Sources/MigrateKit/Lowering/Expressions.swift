@@ -123,12 +123,10 @@ extension Lowering {
     if ["promise", "pledge", "promiseKit"].contains(name), lowered.type.isThenable {
       return lowered
     }
-    let isSelf = if case .name("self") = lowered.kind { true } else { false }
-    let type = declarations.propertyType(name, in: isSelf ? owner : nil)
-    let isForeign = type == .unknown && declarations.isForeign(name, in: file)
-    return Expr(
-      .member(lowered, name), place,
-      isForeign || Self.collectionNames.contains(name) ? .other : type)
+    let type = declarations.propertyType(name, in: typeName(of: lowered))
+    let isOther =
+      type == .unknown && declarations.isForeign(name, in: file) || isOfOtherLibrary(name)
+    return Expr(.member(lowered, name), place, isOther ? .other : type)
   }
 
   /// Modules whose names stand before those of their functions.
@@ -140,6 +138,21 @@ extension Lowering {
     "filter", "sorted", "reversed", "enumerated", "prefix", "suffix", "dropFirst", "dropLast",
     "joined", "split", "components", "lowercased", "uppercased", "trimmingCharacters", "stride",
   ]
+
+  /// Members of publishers that promises don't have.
+  private static let publisherNames: Set<String> = [
+    "receive", "removeDuplicates", "handleEvents", "setFailureType", "mapError", "combineLatest",
+    "eraseToAnyPublisher", "merge", "prepend", "sink", "assign", "collect", "scan", "replaceError",
+    "replaceNil", "replaceEmpty", "switchToLatest", "throttle", "share", "multicast", "publisher",
+    "objectWillChange", "tryMap", "withLatestFrom", "subscribe", "asObservable", "asDriver",
+  ]
+
+  /// Whether a member is one of collections or publishers, which isn't a promise, nor a promise's.
+  func isOfOtherLibrary(_ name: String) -> Bool {
+    Self.collectionNames.contains(name)
+      || Self.publisherNames.contains(name)
+        && declarations.byName[name]?.contains { $0.type.isThenable } != true
+  }
 
   func body(_ node: ClosureExprSyntax) -> Body {
     scope.push()

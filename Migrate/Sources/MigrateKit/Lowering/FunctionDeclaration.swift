@@ -18,11 +18,13 @@ final class FunctionDeclaration {
   let attributes: [String]
   let statements: CodeBlockItemListSyntax?
   let parameters: [(name: String, type: String)]
+  /// The positions of the parameters that a call can leave out.
+  let optionalPositions: Set<Int>
 
   init(
     file: SourceFile, node: Syntax, owner: String, name: String, labels: [String],
-    parameters: [(name: String, type: String)], returns: String, isAsync: Bool,
-    throwsErrors: Bool, isPrivate: Bool, attributes: [String],
+    parameters: [(name: String, type: String)], optionalPositions: Set<Int> = [], returns: String,
+    isAsync: Bool, throwsErrors: Bool, isPrivate: Bool, attributes: [String],
     statements: CodeBlockItemListSyntax?
   ) {
     self.file = file
@@ -31,6 +33,7 @@ final class FunctionDeclaration {
     self.name = name
     self.labels = labels
     self.parameters = parameters
+    self.optionalPositions = optionalPositions
     self.returns = returns
     self.type = guessResult(returns)
     self.isAsync = isAsync
@@ -73,6 +76,11 @@ final class FunctionDeclaration {
       return ["Void", "()"].contains(inner) ? "" : inner
     }
     return ["Void", "()"].contains(text) ? "" : text
+  }
+
+  /// Whether a call can leave out the parameters at these positions.
+  func canLeaveOut(_ positions: Range<Int>) -> Bool {
+    positions.allSatisfy(optionalPositions.contains)
   }
 
   /// Whether a parameter can be a closure: a collection or a basic type can't.

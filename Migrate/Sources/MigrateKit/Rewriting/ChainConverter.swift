@@ -22,7 +22,7 @@ final class ChainConverter {
     var recovers = false
     /// Whether each way through the last handler fulfills the promise.
     var fulfillsEverywhere = false
-    /// Whether an error can be left after the `catch` clauses.
+    /// Whether an error can be left after the `catch` clauses, if there are any.
     var canFail = true
     /// What follows when errors have been handled.
     var afterward: [String] = []
@@ -68,12 +68,22 @@ final class ChainConverter {
       code.name = name
       code.declaration = try needsType(chain.source) ? "\(name): \(sourceType())" : name
     }
-    code.value = "try await \(code.name ?? code.source).\(bridge)"
+    code.canFail = !isInfallible
+    code.value = "\(code.canFail ? "try " : "")await \(code.name ?? code.source).\(bridge)"
     try append(chain.links, to: &code, isOuter: true)
     if captures.count > 1 || !captures.isEmpty && mentionsSelfWithoutCapture {
       throw ConversionFailure(.capture)
     }
     return code
+  }
+
+  /// Whether the chain starts with a guarantee whose value is only passed to closures that can't throw.
+  private var isInfallible: Bool {
+    chain.usage == .discarded && chain.links.first?.baseIsGuarantee == true
+      && chain.links.allSatisfy { link in
+        [.map, .done, .get].contains(link.role)
+          && closure(link).flatMap(Fragment.init)?.canThrow == false
+      }
   }
 
   static func isWord(_ text: String) -> Bool {

@@ -14,6 +14,7 @@ extension ChainConverter {
     let isRejected = link.role == .catchAndPass && chain.usage == .returned
     var error = "error"
     if let fragment = try fragment(link) {
+      if fragment.statements.isEmpty, !isRejected { return code.handlers = ["catch {}"] }
       if fragment.returnsAnywhere, !canReturn { throw ConversionFailure(.earlyReturn) }
       let clause = try catchHead(fragment, link, needsError: isRejected)
       error = clause.error
@@ -52,8 +53,7 @@ extension ChainConverter {
     }
     code.recovers = true
     code.canFail =
-      link.skipsCancellations || fragment.statements.description.contains("throw ")
-      || fragment.hasTry || value.hasPrefix("try ") || error != nil
+      link.skipsCancellations || fragment.canThrow || value.hasPrefix("try ") || error != nil
     code.handlers =
       [clause.head] + lines(fragment.split.body, names).map { "  " + $0 }
       + multiline((error == nil ? Self.assignment : "") + value).map { "  " + $0 } + ["}"]

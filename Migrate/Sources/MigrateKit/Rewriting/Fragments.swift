@@ -31,6 +31,9 @@ struct Fragment {
     if closure.signature?.attributes.isEmpty == false { return nil }
   }
 
+  /// Whether the body can throw.
+  var canThrow: Bool { hasTry || statements.contains { $0.description.contains("throw ") } }
+
   /// Whether the body returns at another place than its end.
   var returnsEarly: Bool {
     statements.enumerated().contains { index, item in

@@ -265,8 +265,9 @@ final class Rewriter {
     _ code: ChainConverter.Code, _ converter: ChainConverter, _ unit: String
   ) -> [String] {
     let end = effect(code.value).isEmpty ? [] : split("_ = \(code.value)")
-    let handlers = code.handlers.isEmpty ? ["catch {}"] : code.handlers
-    let body = guarded(work(code, end, unit), handlers, unit) + code.afterward
+    let handlers = code.handlers.isEmpty && code.canFail ? ["catch {}"] : code.handlers
+    let work = work(code, end, unit)
+    let body = (handlers.isEmpty ? work : guarded(work, handlers, unit)) + code.afterward
     return sourceLine(code) + [task(code, converter)] + indented(body, unit) + ["}"]
   }
 

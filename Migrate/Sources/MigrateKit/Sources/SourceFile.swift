@@ -48,6 +48,16 @@ public final class SourceFile: @unchecked Sendable {
     return (low + 1, offset - lineStarts[low] + 1)
   }
 
+  /// The names of the classes, structs, and protocols that the file declares at its top level.
+  var declaredTypes: Set<String> {
+    Set(
+      syntax.statements.compactMap { statement in
+        let item = statement.item
+        return item.as(ClassDeclSyntax.self)?.name.text ?? item.as(StructDeclSyntax.self)?.name.text
+          ?? item.as(ProtocolDeclSyntax.self)?.name.text
+      })
+  }
+
   /// Whether the file belongs to tests, whose effects users don't see.
   var isTest: Bool {
     !imports.isDisjoint(with: ["XCTest", "Testing", "Quick", "Nimble"])

@@ -34,7 +34,7 @@ public struct SourceTree: Sendable {
         slots.set(index, SourceFile(path: path, text: text))
       }
     }
-    files = slots.files
+    files = Self.withoutLibraries(slots.files)
     self.settings = settings
     problems = files.flatMap(\.problems)
   }
@@ -88,6 +88,21 @@ public struct SourceTree: Sendable {
     }
     tree.focus = name
     return (tree, folder.path)
+  }
+
+  /// Leaves out the folders with copies of the libraries, if there are other files.
+  private static func withoutLibraries(_ files: [SourceFile]) -> [SourceFile] {
+    let folders = files.filter { $0.declaredTypes.contains("Promise") }.map { file in
+      file.path.lastIndex(of: "/").map { String(file.path[...$0]) } ?? ""
+    }
+    let libraries = folders.filter { folder in
+      let own = files.filter { $0.path.hasPrefix(folder) }
+      let types = own.reduce(into: Set<String>()) { $0.formUnion($1.declaredTypes) }
+      return types.isSuperset(of: ["Guarantee", "Thenable"])
+        || own.contains { $0.imports.contains("FBLPromises") }
+    }
+    let rest = files.filter { file in !libraries.contains { file.path.hasPrefix($0) } }
+    return rest.isEmpty ? files : rest
   }
 
   /// The root of the repository that has a file; without one, the folder of its package or project.
