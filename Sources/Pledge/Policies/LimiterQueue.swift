@@ -46,7 +46,7 @@ struct LimiterQueue {
 
   var waitingCount: Int { waiting.count }
 
-  /// Whether nobody notices if a new limiter takes the place of this one.
+  /// Whether a new limiter can take the place of this one without a difference.
   var isIdle: Bool { running == 0 && waiting.count == 0 && !isPaused && ends.isEmpty }
 
   /// The number of operations that can run now.
