@@ -24,7 +24,7 @@
     /// Sends the result to `subscriber` when it requests a value.
     public func receive<S: Subscriber>(subscriber: S)
     where S.Input == Output, S.Failure == any Error {
-      OutcomeSubscription(Downstream(subscriber) { $0 }).begin(promise.share())
+      OutcomeSubscription(Downstream(subscriber) { $0 }).begin(promise.newConsumer())
     }
   }
 

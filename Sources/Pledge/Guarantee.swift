@@ -69,7 +69,7 @@ extension Guarantee {
   /// Cancel it if you no longer need the value. Other consumers aren't affected; if there are none,
   /// the producer is asked to stop.
   @inlinable
-  public var promise: Promise<Value> { cell.looksPending ? base.share() : base }
+  public var promise: Promise<Value> { cell.looksPending ? base.newConsumer() : base }
 
   /// This guarantee as a promise that shares its cell.
   @inlinable

@@ -161,7 +161,7 @@ extension Promise {
 extension Promise {
   /// Returns a promise with the same result, which is another consumer of this one.
   @inlinable
-  package func share() -> Promise {
+  package func newConsumer() -> Promise {
     Promise(
       cell: cell.derive(
         Value.self, .copy

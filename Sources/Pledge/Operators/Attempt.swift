@@ -13,7 +13,7 @@ extension Promise {
     fileID: StaticString = #fileID, line: UInt = #line, _ body: () throws -> Promise
   ) -> Promise {
     let promise = attempted(fileID: fileID, line: line, body)
-    return promise.isPending ? promise.share() : promise
+    return promise.isPending ? promise.newConsumer() : promise
   }
 
   /// Returns the same promise as `body`, or one that is rejected with the error that `body` throws.

@@ -175,7 +175,7 @@ public final class Limiter: Sendable {
 
   /// Rejects all waiting operations with `CancellationError`; running operations continue.
   public func clear() {
-    reject(withQueue { $0.removeAll() }, with: CancellationError())
+    reject(state.withLock { $0.removeAll() }, with: CancellationError())
   }
 
   /// Rejects operations, which have been removed from the queue.
@@ -277,7 +277,7 @@ public final class Limiter: Sendable {
   }
 
   func withdraw(_ waiter: LimiterWaiter) {
-    guard withQueue({ $0.remove(waiter) }) else { return }
+    guard state.withLock({ $0.remove(waiter) }) else { return }
     monitors.note(.waiting(-1))
     waiter.fail(with: CancellationError())
     tellIfIdle()
@@ -293,28 +293,26 @@ public final class Limiter: Sendable {
   }
 
   /// Calls `body` with the queue at the present time, and then starts a timer if an operation waits
-  /// for the rate, or cancels it if none does anymore.
+  /// for the rate.
   private func withQueue<Result>(
     _ body: (inout sending LimiterQueue) -> sending Result
   ) -> sending Result {
     // The clock can be user code, so it's read without the lock.
     guard hasRate else { return state.withLock(body) }
     let now = stopwatch().inNanoseconds
-    let (result, change) = state.withLock { queue in
+    let (result, alarm) = state.withLock { queue in
       queue.advance(to: now)
       let result = body(&queue)
-      return (result, queue.updateAlarm())
+      return (result, queue.setAlarm())
     }
-    change.obsolete?.cancel()
-    if let alarm = change.start {
+    if let alarm {
       // The timer retains the limiter.
-      let timer = Promise<Void>.after(.nanoseconds(alarm - now), time).mapped(
+      _ = Promise<Void>.after(.nanoseconds(alarm - now), time).mapped(
         .inPlace { [self] _ in
           // Even if the clock reads a little less, as one that counts milliseconds can.
           state.withLock { $0.advance(to: alarm) }
           startNext()
         })
-      if !state.withLock({ $0.keep(timer, at: alarm) }) { timer.cancel() }
     }
     return result
   }

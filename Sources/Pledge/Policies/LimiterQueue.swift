@@ -9,8 +9,8 @@ struct LimiterQueue {
   private var ends = Fifo<Int64>()
   /// The latest known time, in nanoseconds; zero without a rate.
   private var now: Int64 = 0
-  /// The timer for the next start that the rate allows; nil if nothing waits for it.
-  private var alarm: Alarm?
+  /// When the timer for the next start that the rate allows fires; nil if there is none.
+  private var alarm: Int64?
   private let capacity: Int?
   private var waiting = Heap<LimiterWaiter>()
   private var nextNumber = 0
@@ -114,47 +114,19 @@ struct LimiterQueue {
     return limit == old ? nil : limit
   }
 
-  // MARK: The rate
-
-  /// A timer, which is created after its time is known.
-  private struct Alarm {
-    /// In nanoseconds.
-    let time: Int64
-    var timer: Promise<Void>?
-  }
-
-  /// What the caller must do with timers, without the lock.
-  struct AlarmChange {
-    /// When to start a timer.
-    var start: Int64?
-    /// The timer to cancel, for which nothing waits anymore.
-    var obsolete: Promise<Void>?
-    /// The timer to release, which fires or has fired.
-    var passed: Promise<Void>?
-  }
-
   /// Records the time in nanoseconds: a start counts against the rate for one period.
   mutating func advance(to time: Int64) {
     now = max(now, time)
     while let end = ends.first, end <= now { _ = ends.removeFirst() }
+    if let alarm, alarm <= now { self.alarm = nil }
   }
 
-  /// Makes the alarm the one for the next start, if an operation waits for that.
-  mutating func updateAlarm() -> AlarmChange {
-    if waiting.count == 0 {
-      return AlarmChange(obsolete: exchange(&alarm, with: nil)?.timer)
-    }
-    guard isRateExhausted, let end = ends.first, alarm.map({ $0.time <= now }) ?? true else {
-      return AlarmChange()
-    }
-    return AlarmChange(start: end, passed: exchange(&alarm, with: Alarm(time: end))?.timer)
-  }
-
-  /// Stores the timer of the alarm, or returns false if the alarm isn't needed anymore.
-  mutating func keep(_ timer: Promise<Void>, at time: Int64) -> Bool {
-    guard alarm?.time == time else { return false }
-    alarm?.timer = timer
-    return true
+  /// Returns when a timer must fire, because operations wait for the rate; nil if there is one, or none
+  /// is needed.
+  mutating func setAlarm() -> Int64? {
+    guard alarm == nil, isRateExhausted, waiting.count > 0 else { return nil }
+    alarm = ends.first
+    return alarm
   }
 
   /// Removes a waiting operation; returns false if it isn't waiting.

@@ -118,11 +118,11 @@ extension RequestCoalescer where Key: Hashable {
     let hash = key.hashValue
     let (role, entry) = store.request(
       hash: hash, { unsafeDowncast($0, to: Entry.self).key == key },
-      share: { Promise<Value>(cell: $0).share().cell }, newCell: { Root<Value?>() },
+      share: { Promise<Value>(cell: $0).newConsumer().cell }, newCell: { Root<Value?>() },
       make: {
         if leading { return (Entry(key: key, hash: hash, nil), nil) }
         let cell = Root<Value?>()
-        return (Entry(key: key, hash: hash, cell), Promise<Value>(cell: cell).share().cell)
+        return (Entry(key: key, hash: hash, cell), Promise<Value>(cell: cell).newConsumer().cell)
       }, &cell)
     return (role, unsafeDowncast(entry, to: Entry.self))
   }
