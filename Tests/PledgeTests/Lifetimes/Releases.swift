@@ -131,7 +131,7 @@ extension Lifetimes {
         },
         Holder(name: "Limiter", sources: 1) { held in
           let limiter = Limiter(1)
-          return limiter.run { held.source() }
+          return limiter.run { @MainActor in held.source() }
         },
         Holder(name: "RequestCoalescer", sources: 1) { held in
           RequestCoalescer<String, Int>().promise(for: "key") { held.source() }
