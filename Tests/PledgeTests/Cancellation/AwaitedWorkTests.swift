@@ -83,8 +83,8 @@ import Testing
     let promise = Promise<Int> {
       await withTaskCancellationHandler {
         await withUnsafeContinuation { continuation in
-          start.fulfill()
           Self.continuation.withLock { $0 = continuation }
+          start.fulfill()
         }
       } onCancel: {
         // The task ends before this returns.
@@ -130,6 +130,7 @@ import Testing
     }.bound(to: scope).ignoreErrors()
     let end = scope.close()
     try await expectFulfillment(of: started)
+    await inner.reaches(1).value
     try await expectRejection(of: inner.events[0], with: PromiseError.scopeClosed)
     #expect(end.isPending)
     open.fulfill()
