@@ -15,22 +15,24 @@ struct Trap {
   }
 }
 
-private final class TrapFinder: SyntaxVisitor {
-  var traps: [Trap] = []
-  private let function: FunctionDeclaration
-  private let declarations: Declarations
+/// Looks at the code of a function.
+private class FunctionVisitor: SyntaxVisitor {
+  fileprivate let function: FunctionDeclaration
+  fileprivate let declarations: Declarations
 
   init(_ function: FunctionDeclaration, _ declarations: Declarations) {
     self.function = function
     self.declarations = declarations
     super.init(viewMode: .sourceAccurate)
   }
+}
+
+private final class TrapFinder: FunctionVisitor {
+  var traps: [Trap] = []
 
   override func visit(_ node: FunctionCallExprSyntax) -> SyntaxVisitorContinueKind {
-    if let name = node.calledExpression.as(DeclReferenceExprSyntax.self)?.baseName.text,
-      let closure = node.trailingClosure
-    {
-      if name.hasPrefix("with"), name.hasSuffix("Continuation") { findLost(closure) }
+    if let closure = node.trailingClosure, let name = node.functionName {
+      if closure.getsContinuation { findLost(closure) }
       if name.hasPrefix("with"), name.hasSuffix("TaskGroup") { findUnendedWork(closure) }
     }
     findKept(node)
@@ -86,16 +88,8 @@ private final class TrapFinder: SyntaxVisitor {
 
 /// Work that a cancellation doesn't end: that of a task from elsewhere, or of a function that waits for
 /// a continuation and has no handler for cancellations.
-private final class UnendedWork: SyntaxVisitor {
+private final class UnendedWork: FunctionVisitor {
   private(set) var work: String?
-  private let function: FunctionDeclaration
-  private let declarations: Declarations
-
-  init(_ function: FunctionDeclaration, _ declarations: Declarations) {
-    self.function = function
-    self.declarations = declarations
-    super.init(viewMode: .sourceAccurate)
-  }
 
   override func visit(_ node: AwaitExprSyntax) -> SyntaxVisitorContinueKind {
     if let member = node.expression.as(MemberAccessExprSyntax.self),
@@ -178,12 +172,6 @@ extension FunctionCallExprSyntax {
     let own = lists.first { $0.parent?.is(ClosureExprSyntax.self) ?? false } ?? body
     return [own]
       + lists.flatMap { $0.compactMap { $0.item.as(DeferStmtSyntax.self)?.body.statements } }
-  }
-
-  /// The name of the function, without a receiver.
-  fileprivate var functionName: String? {
-    (calledExpression.as(DeclReferenceExprSyntax.self)
-      ?? calledExpression.as(MemberAccessExprSyntax.self)?.declName)?.baseName.text
   }
 }
 

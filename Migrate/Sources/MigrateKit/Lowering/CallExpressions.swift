@@ -166,25 +166,13 @@ extension Lowering {
     if let infix = parent.as(InfixOperatorExprSyntax.self) {
       let symbol = infix.operator.as(BinaryOperatorExprSyntax.self)?.operator.text
       // What an operator of a promise returns is optional only after `?`.
-      return symbol.map { $0 != "??" || !isOptionalChain(node) } ?? false
+      return symbol.map { $0 != "??" || !node.calledExpression.isOptionalChain } ?? false
     }
     guard parent.is(LabeledExprSyntax.self), let owner = parent.parent?.parent else { return false }
     if owner.is(ExpressionSegmentSyntax.self) { return true }
     let callee = owner.as(FunctionCallExprSyntax.self)?.calledExpression.trimmedDescription ?? ""
     return ["Set", "Dictionary", "Array", "String"].contains(callee)
       || callee.hasPrefix("XCTAssert")
-  }
-
-  /// Whether the receiver of a call, or a receiver before it, has a `?`.
-  private func isOptionalChain(_ call: FunctionCallExprSyntax) -> Bool {
-    var current: ExprSyntax? = call.calledExpression
-    while let expression = current {
-      if expression.is(OptionalChainingExprSyntax.self) { return true }
-      current =
-        expression.as(MemberAccessExprSyntax.self)?.base
-        ?? expression.as(FunctionCallExprSyntax.self)?.calledExpression
-    }
-    return false
   }
 
   /// Whether the declaration of a name or a member says that it isn't a promise.

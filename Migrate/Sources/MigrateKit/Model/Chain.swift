@@ -159,10 +159,14 @@ extension ClosureExprSyntax {
   var calledName: String? {
     var parent = self.parent
     if parent?.is(LabeledExprSyntax.self) == true { parent = parent?.parent?.parent }
-    guard let call = parent?.as(FunctionCallExprSyntax.self) else { return nil }
-    if let member = call.calledExpression.as(MemberAccessExprSyntax.self) {
-      return member.declName.baseName.text
-    }
-    return call.calledExpression.as(DeclReferenceExprSyntax.self)?.baseName.text
+    return parent?.as(FunctionCallExprSyntax.self)?.functionName
+  }
+}
+
+extension FunctionCallExprSyntax {
+  /// The name of the function, without a receiver.
+  var functionName: String? {
+    (calledExpression.as(DeclReferenceExprSyntax.self)
+      ?? calledExpression.as(MemberAccessExprSyntax.self)?.declName)?.baseName.text
   }
 }
