@@ -99,7 +99,9 @@ let explorerTargets: [Target] = [
   explorer("CExplorer"),
   explorer("Exploration", ["CExplorer"], scheduler),
   explorer("VirtualPlatform", ["Exploration"], explored),
-  explorer("Pledge", ["VirtualPlatform", "CExplorer"], explored),
+  explorer(
+    "Pledge", ["VirtualPlatform", "CExplorer"],
+    explored + ["BuiltinModule", "RawLayout"].map { .enableExperimentalFeature($0) }),
   .executableTarget(
     name: "explore", dependencies: ["Pledge", "VirtualPlatform", "Exploration", "CExplorer"],
     path: "Explorer/Sources/explore", swiftSettings: explored,

@@ -28,7 +28,7 @@ extension Guarantee {
   /// Creates a guarantee that is fulfilled with `value`.
   @inlinable
   public static func value(_ value: Value) -> Guarantee {
-    Guarantee(cell: Root<Value?>(value: value))
+    Guarantee(cell: Root<Value>(value: value))
   }
 
   /// Creates a pending guarantee and the resolver that fulfills it.

@@ -44,7 +44,7 @@ extension Promise: Hashable {
 extension Promise {
   /// Creates a promise that is fulfilled with `value`.
   @inlinable
-  public static func value(_ value: Value) -> Promise { Promise(cell: Root<Value?>(value: value)) }
+  public static func value(_ value: Value) -> Promise { Promise(cell: Root<Value>(value: value)) }
 
   /// Creates a promise that is rejected with `error`.
   @inlinable
@@ -57,7 +57,7 @@ extension Promise {
   @inlinable
   static func rejected(_ error: any Error, origin: SourceLocation) -> Promise {
     let rejection = Rejection(error, origin: origin)
-    let cell = Root<Value?>(rejection: rejection)
+    let cell = Root<Value>(rejection: rejection)
     cell.noteCreation(origin)
     return Promise(cell: cell)
   }
@@ -70,7 +70,7 @@ extension Promise {
   public static func withResolvers(
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> (promise: Promise, resolver: Resolver<Value>) {
-    let cell = Root<Value?>()
+    let cell = Root<Value>()
     cell.noteCreation(SourceLocation(fileID: fileID, line: line))
     let resolver = Resolver<Value>(cell: cell, origin: SourceLocation(fileID: fileID, line: line))
     return (Promise(cell: cell), resolver)

@@ -39,7 +39,7 @@ extension Promise {
   public static func withUnmanagedResolver() -> (
     promise: Promise, resolver: UnmanagedResolver<Value>
   ) {
-    let cell = Root<Value?>()
+    let cell = Root<Value>()
     return (Promise(cell: cell), UnmanagedResolver(cell: cell))
   }
 }

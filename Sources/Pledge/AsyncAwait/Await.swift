@@ -8,10 +8,8 @@ extension Promise {
   @inlinable
   public var value: Value {
     get async throws {
-      switch cell.hasHandlerValue {
-      case false?: return unsafeDowncast(cell, to: Root<Value?>.self).value.unsafelyUnwrapped
-      case true?: return unsafeDowncast(cell, to: Derived<Value?>.self).value.unsafelyUnwrapped
-      case nil: break
+      if let isHandler = cell.hasHandlerValue {
+        return cell.value(as: Value.self, isHandler: isHandler)
       }
       return try await waitForSettlement().get()
     }

@@ -13,7 +13,7 @@ extension Promise {
   ) -> Promise<[T]> where Value == [T] {
     let inputs = Array(promises)
     if inputs.isEmpty { return .value([]) }
-    let result = Root<[T]?>()
+    let result = Root<[T]>()
     let state = AllState<T>(
       result: result, count: inputs.count, cancelsRest: cancellingRest
     ) { values in
@@ -51,7 +51,7 @@ extension Promise {
   ) -> Promise<(repeat each T)> where Value == (repeat each T) {
     var inputs: [Cell] = []
     repeat inputs.append((each promises).cell)
-    let result = Root<(repeat each T)?>()
+    let result = Root<(repeat each T)>()
     let state = AllState<Never>(
       result: result, count: inputs.count, cancelsRest: cancellingRest
     ) { _ in

@@ -77,7 +77,7 @@ final class RaceState<Value: Sendable>: CombinatorState, @unchecked Sendable {
   }
 
   private init(count: Int, cancelsLosers: Bool) {
-    result = Root<Value?>()
+    result = Root<Value>()
     self.cancelsLosers = cancelsLosers
     losers = Mutex(Losers(count: count))
     super.init(result: result, count: count)

@@ -112,9 +112,9 @@ extension Handler {
     var (isCancellation, keepsProducer) = (false, role.has(.uncancellable))
     switch departure {
     case .cancelled: isCancellation = true
-    case .expired(let rejection): replacement = Root<Never?>(rejection: rejection)
+    case .expired(let rejection): replacement = Root<Never>(rejection: rejection)
     case .inCycle(let rejection):
-      replacement = Root<Never?>(rejection: rejection)
+      replacement = Root<Never>(rejection: rejection)
       keepsProducer = true
     case .keeping: keepsProducer = true
     }
@@ -142,7 +142,7 @@ extension Handler {
   }
 
   /// The cell that replaces the source of a cancelled handler.
-  private static let cancelledCell: Cell = Root<Never?>(rejection: Rejection.cancellation)
+  private static let cancelledCell: Cell = Root<Never>(rejection: Rejection.cancellation)
 }
 
 /// What settles a promise.

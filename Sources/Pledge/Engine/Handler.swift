@@ -145,10 +145,10 @@ extension Handler {
   /// was cancelled while the closure ran.
   @inlinable
   final func finish<Value>(_ value: Value) {
-    let cell = unsafeDowncast(self, to: Derived<Value?>.self)
-    cell.value = value
+    let cell = unsafeDowncast(self, to: Derived<Value>.self)
+    cell.storage.initialize(to: value)
     if !settleOperator() {
-      cell.value = nil
+      cell.storage.deinitialize(if: true)
       fail(Rejection.cancellation)
     }
   }

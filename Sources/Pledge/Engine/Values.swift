@@ -2,48 +2,40 @@
 
 /// A promise's cell that is settled by a resolver.
 ///
-/// `Storage` is `Value?`, so that `deinit`, which the compiler doesn't specialize, has its metadata
-/// and doesn't need to look it up.
-///
 /// `@unchecked Sendable`: for the same reasons as `Cell`.
 @_fixed_layout @usableFromInline
-final class Root<Storage>: Cell, @unchecked Sendable {
-  @exclusivity(unchecked) @usableFromInline var value: Storage
+final class Root<Value>: Cell, @unchecked Sendable {
+  @usableFromInline let storage = ValueStorage<Value>()
+
+  deinit { storage.deinitialize(if: hasHandlerValue != nil) }
 
   @inlinable
-  init<Value>() where Storage == Value? {
-    value = nil
-    super.init()
-  }
+  override init() { super.init() }
 
   @inlinable
-  init<Value>(value: Value) where Storage == Value? {
-    self.value = value
+  init(value: Value) {
+    storage.initialize(to: value)
     super.init(settled: nil)
   }
 
   @inlinable
-  init<Value>(rejection: Rejection) where Storage == Value? {
-    value = nil
-    super.init(settled: rejection)
-  }
+  init(rejection: Rejection) { super.init(settled: rejection) }
 }
 
-/// A promise's cell that is settled by a handler; `Storage` is as in `Root`.
+/// A promise's cell that is settled by a handler.
 ///
 /// `@unchecked Sendable`: for the same reasons as `Handler`.
 @_fixed_layout @usableFromInline
-final class Derived<Storage>: Handler, @unchecked Sendable {
-  @exclusivity(unchecked) @usableFromInline var value: Storage
+final class Derived<Value>: Handler, @unchecked Sendable {
+  @usableFromInline let storage = ValueStorage<Value>()
+
+  deinit { storage.deinitialize(if: hasHandlerValue != nil) }
 
   @inlinable
-  init<Value>(
+  override init(
     _ role: Role, of source: __shared Cell, on target: __shared HandlerTarget,
     body: __owned ErasedClosure?, run: @escaping @Sendable (Handler, Cell) -> Void
-  ) where Storage == Value? {
-    value = nil
-    super.init(role, of: source, on: target, body: body, run: run)
-  }
+  ) { super.init(role, of: source, on: target, body: body, run: run) }
 }
 
 extension Cell {
@@ -51,11 +43,11 @@ extension Cell {
   ///
   /// `Value` must be the type with which the cell was created, as the promise types ensure.
   @inlinable
-  final func value<Value>(as type: Value.Type) -> Value {
-    if isHandler {
-      unsafeDowncast(self, to: Derived<Value?>.self).value.unsafelyUnwrapped
+  final func value<Value>(as type: Value.Type, isHandler: Bool? = nil) -> Value {
+    if isHandler ?? self.isHandler {
+      unsafeDowncast(self, to: Derived<Value>.self).storage.value
     } else {
-      unsafeDowncast(self, to: Root<Value?>.self).value.unsafelyUnwrapped
+      unsafeDowncast(self, to: Root<Value>.self).storage.value
     }
   }
 
@@ -71,7 +63,7 @@ extension Cell {
   @inlinable @discardableResult
   final func fulfill<Value>(_ value: Value, unlessCancelled: Bool = false) -> Bool {
     guard claim(unlessCancelled: unlessCancelled) else { return false }
-    unsafeDowncast(self, to: Root<Value?>.self).value = value
+    unsafeDowncast(self, to: Root<Value>.self).storage.initialize(to: value)
     publish()
     return true
   }

@@ -42,7 +42,7 @@ extension Promise {
   /// A new promise that stays pending until it is cancelled.
   @inlinable
   public static var never: Promise {
-    let cell = Root<Value?>()
+    let cell = Root<Value>()
     cell.noteCreation(nil)
     return Promise(cell: cell)
   }
@@ -51,7 +51,7 @@ extension Promise {
 extension Guarantee {
   /// A new guarantee that stays pending.
   @inlinable
-  public static var never: Guarantee { Guarantee(cell: Root<Value?>()) }
+  public static var never: Guarantee { Guarantee(cell: Root<Value>()) }
 }
 
 extension Promise {

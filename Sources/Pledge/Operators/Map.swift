@@ -58,7 +58,7 @@ extension Thenable {
     do {
       return .value(try transform(source.value(as: Value.self)))
     } catch {
-      return Promise(cell: Root<U?>(rejection: Rejection(error, origin: nil)))
+      return Promise(cell: Root<U>(rejection: Rejection(error, origin: nil)))
     }
   }
 

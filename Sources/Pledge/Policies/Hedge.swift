@@ -105,7 +105,7 @@ extension Promise {
     if let error = hedging.invalidity { return .rejected(error) }
     let operation = operation.kept()
     let start = operation.ignoringVoid()
-    let result = Root<Value?>()
+    let result = Root<Value>()
     HedgeRun(
       hedging, time, result,
       operation: { Promise<Void>.value(()).chained(start).cell },

@@ -203,7 +203,7 @@ final class PromiseWaiter: LimiterWaiter, @unchecked Sendable {
   }
 
   private let state = Mutex(State.waiting)
-  @usableFromInline let gate: Cell = Root<Void?>()
+  @usableFromInline let gate: Cell = Root<Void>()
 
   @usableFromInline
   override init(priority: Int, _ origin: SourceLocation?) {

@@ -118,10 +118,10 @@ extension RequestCoalescer where Key: Hashable {
     let hash = key.hashValue
     let (role, entry) = store.request(
       hash: hash, { unsafeDowncast($0, to: Entry.self).key == key },
-      share: { Promise<Value>(cell: $0).newConsumer().cell }, newCell: { Root<Value?>() },
+      share: { Promise<Value>(cell: $0).newConsumer().cell }, newCell: { Root<Value>() },
       make: {
         if leading { return (Entry(key: key, hash: hash, nil), nil) }
-        let cell = Root<Value?>()
+        let cell = Root<Value>()
         return (Entry(key: key, hash: hash, cell), Promise<Value>(cell: cell).newConsumer().cell)
       }, &cell)
     return (role, unsafeDowncast(entry, to: Entry.self))
@@ -131,7 +131,7 @@ extension RequestCoalescer where Key: Hashable {
   @inlinable
   func refresh(_ old: Entry, _ start: () throws -> Promise<Value>) {
     let fresh = old.beginRefresh {
-      let cell = Root<Value?>()
+      let cell = Root<Value>()
       // The work continues without callers.
       cell.keep()
       return Entry(key: old.key, hash: old.hash, cell)

@@ -15,7 +15,7 @@ extension Promise where Value == Void {
 
   package static func after(_ span: TimeSpan, _ time: TimeSource) -> Promise<Void> {
     guard span > .zero else { return .value(()) }
-    let cell = Root<Void?>()
+    let cell = Root<Void>()
     cell.noteCreation(nil)
     // The cell retains the timer, not vice versa, so that a timer without a consumer is removed.
     let timer = time.startTimer(after: span) { [weak cell] in
