@@ -403,6 +403,7 @@ class Cell: Job, @unchecked Sendable {
   // MARK: - Observers
 
   /// Adds an observer; false if the result already exists and must be delivered to it.
+  @inline(__always)
   final func add(_ observer: Handler) -> Bool {
     let isConsumer = !observer.role.has(.watching)
     var seen = read()

@@ -17,7 +17,8 @@ class Handler: Cell, @unchecked Sendable {
   @exclusivity(unchecked) final var previous: Observer?
   final let target: Unmanaged<AnyObject>?
   @usableFromInline final let run: @Sendable (Handler, Cell) -> Void
-  @exclusivity(unchecked) @usableFromInline final var body: ErasedClosure?
+  // Not `ErasedClosure?`, which would be nil first.
+  @exclusivity(unchecked) @usableFromInline final var body: Optional<ErasedClosure>
 
   /// `source` is `__shared`, so that it is retained only once.
   @usableFromInline
@@ -25,7 +26,7 @@ class Handler: Cell, @unchecked Sendable {
     _ role: Role, of source: __shared Cell, on target: __shared HandlerTarget,
     body: __owned ErasedClosure?, run: @escaping @Sendable (Handler, Cell) -> Void
   ) {
-    self.target = target.object.map { .passRetained($0) }
+    self.target = target.kind == .inPlace ? nil : .passRetained(target.object.unsafelyUnwrapped)
     // Only a user's closure can read the task-local values. Each branch ends the initializer, so
     // that `run` and `body` are moved and not retained.
     if Instrumentation.capturesContext, body != nil, !role.has(.contextFree) {

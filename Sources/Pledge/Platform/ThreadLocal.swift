@@ -20,7 +20,7 @@ enum ThreadLocal {
   @inline(__always)
   static var pointer: UnsafeMutableRawPointer? {
     let key = withAtomic(&threadLocalKey) { $0.load(ordering: .relaxed) }
-    return key == 0 ? nil : pthread_getspecific(pthread_key_t(key - 1))
+    return key == 0 ? nil : pthread_getspecific(pthread_key_t(truncatingIfNeeded: key &- 1))
   }
 
   /// Sets the current thread's pointer; `destroy` is called with it when the thread exits.
