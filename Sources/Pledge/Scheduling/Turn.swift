@@ -70,10 +70,7 @@ struct Turn {
     guard let queue = first.queue else { return }
     Turn(target: queue, budget: budget).begin { state in
       first.perform(state, isInPlace: false)
-      while let next = exchange(&state.pointee.turn.next, with: nil) {
-        state.pointee.turn.budget -= 1
-        next.takeRetainedValue().perform(state, isInPlace: false)
-      }
+      while state.pointee.turn.next != nil { runNext(state) }
     }
     let outstanding = OutstandingTurns.counter(of: queue)
     outstanding.pointee.wrappingSubtract(1, ordering: .acquiringAndReleasing)
