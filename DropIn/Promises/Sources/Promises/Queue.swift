@@ -7,7 +7,7 @@ import Foundation
 /// The lock is Foundation's, because `Synchronization.Mutex` needs macOS 15 and iOS 18.
 private final class DefaultQueue: @unchecked Sendable {
   private let lock = NSLock()
-  private var queue = DispatchQueue.main
+  private var queue = mainQueue
 
   var value: DispatchQueue {
     get { lock.withLock { queue } }
@@ -16,6 +16,9 @@ private final class DefaultQueue: @unchecked Sendable {
 }
 
 private let defaultQueue = DefaultQueue()
+
+/// The main queue, for which Dispatch returns a new object each time on Linux.
+@usableFromInline let mainQueue = DispatchQueue.main
 
 extension DispatchQueue {
   /// The queue for handlers without `on:`, which is the main queue unless you change it.
@@ -37,11 +40,11 @@ extension QueueExecutor {
   /// all promises.
   @inlinable
   static func hop(to queue: DispatchQueue) -> QueueExecutor {
-    queue === DispatchQueue.main ? hopToMain : QueueExecutor(queue, group: .promises)
+    queue === mainQueue ? hopToMain : QueueExecutor(queue, group: .promises)
   }
 
   /// The executor for the default queue, so that it isn't allocated for each handler.
-  @usableFromInline static let hopToMain = QueueExecutor(.main, group: .promises)
+  @usableFromInline static let hopToMain = QueueExecutor(mainQueue, group: .promises)
 }
 
 extension DispatchQueue {
