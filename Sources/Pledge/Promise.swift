@@ -143,7 +143,7 @@ extension Promise {
   }
 
   @inlinable
-  func observed(_ role: Role, _ handler: Placed<ResultAction<Value>>) {
+  func observed(_ role: Role, _ handler: __owned Placed<ResultAction<Value>>) {
     if cell.isReady(for: handler.target), let call = InPlaceCall() {
       defer { call.end() }
       return handler.closure.call(cell.handledResult())
