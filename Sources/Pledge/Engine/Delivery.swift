@@ -116,7 +116,7 @@ extension Cell {
     _ type: U.Type, _ role: Role, on target: HandlerTarget = .inPlace,
     body: __owned ErasedClosure? = nil, run: @escaping @Sendable (Handler, Cell) -> Void
   ) -> Cell {
-    let cell = Derived<U>(role, of: self, on: target, body: body, run: run)
+    let cell = Derived<U>(role, of: self, on: target, body: consume body, run: run)
     attach(cell)
     return cell
   }

@@ -35,7 +35,7 @@ final class Derived<Value>: Handler, @unchecked Sendable {
   override init(
     _ role: Role, of source: __shared Cell, on target: __shared HandlerTarget,
     body: __owned ErasedClosure?, run: @escaping @Sendable (Handler, Cell) -> Void
-  ) { super.init(role, of: source, on: target, body: body, run: run) }
+  ) { super.init(role, of: source, on: target, body: consume body, run: run) }
 }
 
 extension Cell {

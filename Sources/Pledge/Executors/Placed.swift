@@ -26,8 +26,8 @@ struct Placed<Closure>: @unchecked Sendable {
 
   /// Creates the place of a closure that runs on `executor`.
   @inlinable
-  init(_ closure: Closure, on executor: some PromiseExecutor) {
-    self.init(erased: ErasedClosure(closure), at: HandlerTarget(executor))
+  init(_ closure: __owned Closure, on executor: some PromiseExecutor) {
+    self.init(erased: ErasedClosure(consume closure), at: HandlerTarget(executor))
   }
 
   /// Returns the place of a closure of the library, which runs in place.
