@@ -116,6 +116,8 @@ import Testing
     "let names: [String] = elsewhere.things().map(\\.name)\nprint(names)",
     "func names() -> [String] { elsewhere.things().map(\\.name) }",
     "let sum = total.rows.map { $0 + 1 }\nprint(sum)",
+    "let rows = elsewhere.response.map([Int].self)\nprint(rows)",
+    "let sum = elsewhere.things.lazy.map { $0 + 1 }.max()\nprint(sum)",
     "let total = elsewhere.total\nlet rows = elsewhere.rows()\nprint(total.rows.map { $0 }, rows)",
   ])
   func report_whenResultIsUsedAsOtherType_decidesThatReceiverIsNoPromise(body: String) {
@@ -132,6 +134,19 @@ import Testing
     let report = Report(SourceTree(contents: [("File.swift", text)]))
     #expect(report.undecided == [])
     #expect(report.summary.operators == 1)
+  }
+
+  @Test func report_whenFunctionIsOfAnotherLibrary_findsNoPromise() {
+    let text = """
+      import Mocks
+      import Promises
+      func prepare(_ stub: Stub) {
+        when(stub.answer()).then { 1 }
+      }
+      """
+    let report = Report(SourceTree(contents: [("File.swift", text)]))
+    #expect(report.undecided == [])
+    #expect(report.summary.operators == 0)
   }
 
   @Test(arguments: [

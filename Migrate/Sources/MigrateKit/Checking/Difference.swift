@@ -46,6 +46,7 @@ struct Difference: Hashable, Comparable {
   var isMinor: Bool {
     // A line in the log, which `cauterize` writes.
     if rule == .effectLost { return detail.hasPrefix("conf.logHandler(.cauterized(") }
+    if replacesLibraryError { return true }
     // A message in other letters.
     if rule == .argumentChanged || rule == .errorChanged {
       let parts = parts.map { $0.lowercased().filter { $0.isLetter || $0.isNumber } }
@@ -61,6 +62,18 @@ struct Difference: Hashable, Comparable {
     guard rule == .orderChanged else { return false }
     let parts = detail.components(separatedBy: "` and `")
     return parts.count == 2 && parts.allSatisfy { $0.contains(" = ") }
+  }
+
+  /// Whether only another error stands where a library's did, which code without the library can't have.
+  private var replacesLibraryError: Bool {
+    guard [.errorChanged, .argumentChanged].contains(rule), parts.count == 2,
+      let error = parts[0].firstRange(of: /\b(PMKError|PromiseError)\.\w+/),
+      !parts[0][error].hasSuffix(".cancelled")
+    else { return false }
+    let (start, end) = (parts[0][..<error.lowerBound], parts[0][error.upperBound...])
+    guard parts[1].hasPrefix(start), parts[1].hasSuffix(end) else { return false }
+    return parts[1].dropFirst(start.count).dropLast(end.count)
+      .wholeMatch(of: /\w+(\.\w+(\([^()]*\))?)*/) != nil
   }
 
   /// What was there before, and what is there now.

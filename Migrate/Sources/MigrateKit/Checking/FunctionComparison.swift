@@ -42,10 +42,10 @@ struct Version {
     return [function.owner] + types + types.map { "\(function.owner).\($0)" }
   }
 
-  /// Whether there is one function with a function's name in its type.
-  func declaresOnce(_ function: FunctionDeclaration) -> Bool {
-    program.declarations.byName[function.name, default: []]
-      .filter { $0.owner == function.owner }.count <= 1
+  /// Whether the function with a name in the type of the function calls itself.
+  func isRecursive(_ name: String) -> Bool {
+    let all = program.declarations.byName[name, default: []].filter { $0.owner == function.owner }
+    return all.count == 1 && all[0].callsItself
   }
 
   /// What the closures do that the function passes on, without those that run in place.
@@ -126,6 +126,8 @@ struct FunctionComparison {
       ).run()
     }
     var result = comparison()
+    // What holds on all paths is known for any number of them.
+    let (first, second) = (old, new)
     if result == nil {
       old.followLinearly()
       new.followLinearly()
@@ -139,7 +141,7 @@ struct FunctionComparison {
     judgment = Judgment(
       result?.divergences ?? [], old, new, followsPaths: followsPaths,
       isSure: !paths.contains(where: \.hasOwnObjects))
-    if judgment.undecided != nil { judgment.add(Invariants(old, new).divergences, old, new) }
+    if judgment.undecided != nil { judgment.add(Invariants(first, second).divergences, old, new) }
     closures = isVague || becameLoop ? [] : result?.closures ?? []
     (self.old, self.new) = (old, new)
   }

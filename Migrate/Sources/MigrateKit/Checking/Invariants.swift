@@ -21,6 +21,7 @@ struct Invariants {
       })
     comparePairs()
     comparePauses(new)
+    compareFinalizers(traces.0, traces.1)
     compareConstants()
     compareRounds(traces.0, traces.1)
     if new.members.catchesAll { compareErrorTypes(traces.0, traces.1) }
@@ -129,6 +130,36 @@ struct Invariants {
         add(.errorSwallowed, "error of \(one.key)", one, two, condition)
       } else if before.errors == 0, after.errors == after.count {
         add(.errorAdded, "error of \(two.key)", one, two, condition)
+      }
+    }
+  }
+
+  /// Reports properties that the old version always sets after a call, whether it fails or not, and the
+  /// new one on some paths only.
+  private mutating func compareFinalizers(_ old: [Trace], _ new: [Trace]) {
+    func paths(_ traces: [Trace]) -> [Path] {
+      traces.filter { $0.context.isEmpty && $0.path.ending != .crash }.map(\.path)
+    }
+    let (before, after) = (paths(old), paths(new))
+    let failures = before.map(\.failures)
+    for (_, one, two) in shared where one.kind == .set && one.key == two.key && one.isFinal {
+      for (_, call, other) in shared where call.isAwaited && other.isAwaited {
+        let with = before.indices.filter { before[$0].sets(one, after: call) != nil }
+        guard with.allSatisfy({ before[$0].sets(one, after: call) ?? false }),
+          with.contains(where: { !failures[$0].isEmpty }),
+          with.contains(where: { failures[$0].isEmpty })
+        else { continue }
+        let known = with.reduce(into: Set<String>()) { $0.formUnion(failures[$1]) }
+        let all = after.filter { $0.sets(two, after: other) != nil }
+        guard all.contains(where: { $0.sets(two, after: other) ?? false }),
+          let path = all.first(where: { path in
+            path.sets(two, after: other) == false && path.failures.isSubset(of: known)
+              && !path.decisions.contains { $0.value && $0.key.contains("ancel") }
+          })
+        else { continue }
+        let failure = path.failures.sorted().first.map { described("fails: " + $0, true) }
+        add(.effectLost, one.key, one, other, failure ?? "`\(other.key)` succeeds")
+        break
       }
     }
   }
@@ -454,7 +485,26 @@ private struct Side {
   }
 }
 
+extension Path {
+  /// The calls that fail on the path.
+  fileprivate var failures: Set<String> {
+    Set(
+      decisions.filter { $0.value && $0.key.hasPrefix("fails: ") }.map {
+        String($0.key.dropFirst(7))
+      })
+  }
+
+  /// Whether the path sets a property after a call; nil if it doesn't make the call.
+  fileprivate func sets(_ property: Event, after call: Event) -> Bool? {
+    guard let start = events.firstIndex(where: { $0.key == call.key }) else { return nil }
+    return events[start...].contains { $0.kind == .set && $0.key == property.key }
+  }
+}
+
 extension Event {
+  /// Whether a constant is assigned, as what ends a piece of work does.
+  fileprivate var isFinal: Bool { !constants.isEmpty || values.hasPrefix(".") }
+
   /// How long a pause is, if that is a number.
   fileprivate var seconds: Double? { Double(values) }
 

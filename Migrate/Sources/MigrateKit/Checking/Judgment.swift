@@ -204,6 +204,9 @@ extension Divergence {
       }
     case .resultChanged where old.function.returnsNothing != new.function.returnsNothing:
       return true
+    case .errorSwallowed:
+      // A result that can be nil says so to the callers.
+      return new.function.plainResult.hasSuffix("?") && !old.function.plainResult.hasSuffix("?")
     case .argumentChanged, .resultChanged:
       // The result of a closure that isn't used.
       let parts = difference.parts
@@ -251,8 +254,7 @@ extension Divergence {
       case .set: return !other.assigned.contains(name) && !other.gains(name[...], over: own)
       case .call where Self.helpers.contains(name[...]): return false
       // A function that calls itself can have become a loop.
-      case .call where name == function.name && this.declaresOnce(function) && event.isOwn:
-        return false
+      case .call where event.isOwn && this.isRecursive(name): return false
       case .call:
         return ([name[...]] + event.values.words(inLiterals: true)).contains {
           !other.words.contains($0) && !other.gains($0, over: own)

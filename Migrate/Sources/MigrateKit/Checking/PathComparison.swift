@@ -9,6 +9,8 @@ extension Comparison {
       let event = first.events[index]
       // A thread that no longer blocks is no lost effect.
       if event.subject == "wait" || event.subject.hasPrefix("DispatchSemaphore") { continue }
+      // Nor is a pause after which nothing happens.
+      if event.subject == "sleep", first.isLast(event) { continue }
       // A program that crashes does nothing more.
       if crashes || second.ending == .crash && first.ending != .crash { continue }
       if second.skips(event) { continue }
@@ -112,7 +114,10 @@ extension Comparison {
     }
     // Perhaps all that wait for one promise.
     if after.kind == .settle { return }
-    if before.isParallel != after.isParallel, !before.loops.isEmpty || !after.loops.isEmpty {
+    // What takes no time runs one after the other, too.
+    if before.isParallel != after.isParallel, !before.loops.isEmpty || !after.loops.isEmpty,
+      before.isAwaited || after.isAwaited
+    {
       note(
         before.isParallel ? .becameSequential : .becameParallel, after.summary, before.place,
         after.place)
@@ -162,6 +167,7 @@ extension Comparison {
   /// or a local variable is set makes no difference, unless it keeps the main thread busy.
   static func isBound(_ event: Event) -> Bool {
     if event.subject == "sleep" || event.isLog || event.isAwaited { return false }
+    if event.isLocal, event.kind == .set { return false }
     if !event.isStrong || event.isLocal, event.executor != .main || event.isCheap { return false }
     return event.isStrong || event.baseName.first?.isUppercase != true
   }

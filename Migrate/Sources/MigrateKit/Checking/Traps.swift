@@ -34,6 +34,10 @@ private final class TrapFinder: FunctionVisitor {
     if let closure = node.trailingClosure, let name = node.functionName {
       if closure.getsContinuation { findLost(closure) }
       if name.hasPrefix("with"), name.hasSuffix("TaskGroup") { findUnendedWork(closure) }
+      if name == "Task" {
+        findCutPause(closure, of: node)
+        findEndlessOwner(closure)
+      }
     }
     findKept(node)
     return .visitChildren
@@ -68,6 +72,32 @@ private final class TrapFinder: FunctionVisitor {
     else { return }
     add(
       .resumedTwice, "`\(name)` still holds the continuation after it is resumed.", call)
+  }
+
+  /// A pause that a cancellation of the stored task ends, as if it were over.
+  private func findCutPause(_ work: ClosureExprSyntax, of task: FunctionCallExprSyntax) {
+    let statements = Array(work.statements)
+    guard let name = task.parent?.as(InfixOperatorExprSyntax.self)?.leftOperand.storage,
+      let pause = statements.firstIndex(where: \.isUncheckedPause),
+      case let rest = statements.dropFirst(pause + 1), !rest.isEmpty,
+      !rest.contains(where: \.asksForCancellation),
+      function.file.syntax.tokens(viewMode: .sourceAccurate).contains(where: { $0.cancels(name) })
+    else { return }
+    add(
+      .effectAdded,
+      "If `\(name)` is cancelled, its pause ends at once, and the code after it runs.",
+      statements[pause])
+  }
+
+  /// A loop without an end in a task that keeps an object which it captures weakly.
+  private func findEndlessOwner(_ work: ClosureExprSyntax) {
+    guard work.signature?.capture?.trimmedDescription.contains("weak self") ?? false,
+      let owner = work.statements.firstIndex(where: \.keepsSelf),
+      let loop = work.statements[owner...].first(where: \.isEndless)
+    else { return }
+    add(
+      .effectAdded,
+      "The loop keeps `self`, which the closure captures weakly, and goes on for ever.", loop)
   }
 
   /// A group that has the first result, and then waits for a task that a cancellation doesn't end.
@@ -154,6 +184,46 @@ extension CodeBlockItemListSyntax {
         || next?.text == "."
           && ["remove", "pop"].contains { value?.hasPrefix($0) ?? false }
     }
+  }
+}
+
+extension CodeBlockItemSyntax {
+  private var words: [String] { tokens(viewMode: .sourceAccurate).map(\.text) }
+
+  /// Whether this is `try? await Task.sleep(…)`.
+  fileprivate var isUncheckedPause: Bool {
+    var code = item.as(ExprSyntax.self)
+    if let assignment = code?.as(InfixOperatorExprSyntax.self) { code = assignment.rightOperand }
+    return code?.as(TryExprSyntax.self)?.questionOrExclamationMark?.text == "?"
+      && words.contains("sleep")
+  }
+
+  fileprivate var asksForCancellation: Bool {
+    words.contains { ["isCancelled", "checkCancellation"].contains($0) }
+  }
+
+  /// Whether this is `guard let self`, with another condition or without.
+  fileprivate var keepsSelf: Bool {
+    item.as(GuardStmtSyntax.self)?.conditions.contains {
+      $0.condition.as(OptionalBindingConditionSyntax.self)?.pattern.trimmedDescription == "self"
+    } ?? false
+  }
+
+  /// Whether this is a loop that waits, and that only a cancellation ends.
+  fileprivate var isEndless: Bool {
+    guard let loop = item.as(WhileStmtSyntax.self), words.contains("await"),
+      !loop.body.statements.contains(where: { $0.words.contains("break") })
+    else { return false }
+    return ["true", "!Task.isCancelled"].contains(loop.conditions.trimmedDescription)
+  }
+}
+
+extension TokenSyntax {
+  /// Whether this is a variable of which the code calls `cancel()`.
+  fileprivate func cancels(_ name: String) -> Bool {
+    guard text == name, var next = nextToken(viewMode: .sourceAccurate) else { return false }
+    if next.text == "?" { next = next.nextToken(viewMode: .sourceAccurate) ?? next }
+    return next.text == "." && next.nextToken(viewMode: .sourceAccurate)?.text == "cancel"
   }
 }
 

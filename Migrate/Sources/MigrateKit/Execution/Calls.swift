@@ -299,6 +299,15 @@ extension Machine {
     case "withCheckedContinuation", "withUnsafeContinuation", "withCheckedThrowingContinuation",
       "withUnsafeThrowingContinuation":
       return try continuation(arguments, state, canThrow: name.contains("Throwing"))
+    case "DispatchWorkItem":
+      // A block that a queue gets later.
+      guard let work = arguments.last?.value, case .closure = work.kind else { return nil }
+      return try evaluate(work, state)
+    case "perform", "performAndWait":
+      // In an extension of Core Data's context.
+      guard declarations.byName[name] == nil else { return nil }
+      let context = Expr(.name("self"), expression.place)
+      return try queueMethod(context, name, arguments, state)
     case "withExtendedLifetime", "autoreleasepool":
       guard case .closure(let body)? = arguments.last?.value.kind else { return nil }
       return try invoke(body, [], state, isEffect: true)

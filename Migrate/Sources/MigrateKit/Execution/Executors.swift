@@ -13,7 +13,7 @@ extension Machine {
         $0.owner == "DispatchQueue" && ($0.isAsync || $0.type.isThenable)
           && $0.parameters.count == 1
       } ?? false
-    guard case .closure(let body)? = arguments.last?.value.kind else { return nil }
+    guard let body = try work(arguments, state) else { return nil }
     if name.hasPrefix("withLock"), declarations.byName[name] == nil {
       return try withLock(base, body, state)
     }
@@ -55,6 +55,16 @@ extension Machine {
         return state.withPromise(outcome, list: list)
       }
     }
+  }
+
+  /// The block that a queue gets: a closure, or a work item with one.
+  private func work(_ arguments: [Expr.Argument], _ state: State) throws -> Body? {
+    guard let last = arguments.last else { return nil }
+    if case .closure(let body) = last.value.kind { return body }
+    guard last.label == "execute",
+      case .closure(let body)? = try evaluate(last.value, state).first?.1
+    else { return nil }
+    return body
   }
 
   /// `lock.withLock { … }`, and `mutex.withLock { value in … }`.

@@ -58,9 +58,13 @@ final class Machine {
   func inlined(
     _ name: String, of type: String?, _ arguments: [Expr.Argument]
   ) -> (FunctionDeclaration, Body)? {
-    guard let known = inlined(name, in: type), !known.0.owner.isEmpty, known.0.owner != owner,
+    let labels = arguments.map { $0.label ?? "_" }
+    let fitting = (declarations.byName[name] ?? []).filter { declarations.fits($0, labels) }
+    // Without a type, the labels decide.
+    let owner = type ?? (fitting.count == 1 ? fitting[0].owner : nil)
+    guard let known = inlined(name, in: owner), !known.0.owner.isEmpty, known.0.owner != self.owner,
       type == nil || known.0.isOwned(by: type), !known.0.isPrivate || known.0.file === file,
-      declarations.fits(known.0, arguments.map { $0.label ?? "_" })
+      declarations.fits(known.0, labels)
     else { return nil }
     return known
   }

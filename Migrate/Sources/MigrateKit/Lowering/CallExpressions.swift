@@ -144,8 +144,8 @@ extension Lowering {
     return link(base, role, name, all, library, place, node)
   }
 
-  /// Whether a receiver is a type, or a new value of one, that isn't a promise, or what a property
-  /// wrapper projects.
+  /// Whether a receiver is a type, or a new value of one, that isn't a promise, what a property
+  /// wrapper projects, or what `when` of a library for mocks returns.
   private func isOfOtherType(_ base: Expr) -> Bool {
     var type = base
     if case .call(let callee, _) = base.kind { type = callee }
@@ -153,8 +153,15 @@ extension Lowering {
       return false
     }
     if name.hasPrefix("$") { return first.isLetter }
+    if isOfMocks(name), case .call = base.kind { return true }
     return first.isUppercase && scope.type(of: name) == nil
       && !declarations.type(named: name).isThenable
+  }
+
+  /// Whether a function is `when` of a library for mocks, and not PromiseKit's.
+  private func isOfMocks(_ name: String) -> Bool {
+    name == "when" && !file.imports.contains(Library.promiseKit.rawValue)
+      && declarations.byName[name] == nil
   }
 
   /// Whether a call is where a promise can't be: in a string, as an operand, in a loop, as the argument
@@ -294,6 +301,7 @@ extension Lowering {
       case "Promise": return .promise
       case "Guarantee": return .guarantee
       case "firstly": return closureType(all) == .guarantee ? .guarantee : .promise
+      case "when" where isOfMocks(plain): return .other
       case "race", "when", "all", "any", "retry", "wrap", "attempt":
         let isGuarantee = all.contains { $0.label == "resolved" || $0.label == "guarantees" }
         if declarations.byName[plain] == nil {
@@ -364,7 +372,9 @@ extension Expr {
   /// Whether this can be the handler of an operator.
   var isHandler: Bool {
     switch kind {
-    case .closure, .keyPath, .name, .member: true
+    case .closure, .keyPath, .name: true
+    // `Type.self` is no function.
+    case .member(_, let name): name != "self"
     default: false
     }
   }

@@ -264,10 +264,16 @@ final class Declarations {
     guard let label = labels.first else { return function.canLeaveOut(start..<count) }
     return (start..<count).contains { index in
       (function.labels[index] == label
-        || label == Self.trailing && function.takesClosure(at: index))
+        || label == Self.trailing && takesClosure(function, at: index))
         && function.canLeaveOut(start..<index)
         && fits(function, labels.dropFirst(), from: index + 1)
     }
+  }
+
+  /// Whether a parameter can be a closure: its type is one, or isn't known.
+  private func takesClosure(_ function: FunctionDeclaration, at index: Int) -> Bool {
+    function.takesClosure(at: index)
+      && (index >= function.parameters.count || types[function.parameters[index].type] == nil)
   }
 
   /// The label of a trailing closure in a call.

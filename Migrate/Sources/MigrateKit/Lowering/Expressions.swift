@@ -137,6 +137,7 @@ extension Lowering {
     "keys", "values", "allCases", "utf8", "indices", "count", "first", "last", "isEmpty", "zip",
     "filter", "sorted", "reversed", "enumerated", "prefix", "suffix", "dropFirst", "dropLast",
     "joined", "split", "components", "lowercased", "uppercased", "trimmingCharacters", "stride",
+    "lazy",
   ]
 
   /// Members of publishers that promises don't have.

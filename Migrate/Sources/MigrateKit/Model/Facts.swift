@@ -248,6 +248,12 @@ struct Path {
     return list == 0 || lists[list].kind == .child
   }
 
+  /// Whether an event is the last of work that the code doesn't wait for.
+  func isLast(_ event: Event) -> Bool {
+    !waits(for: event)
+      && !events.contains { $0.isStrong && $0.list == event.list && $0.start > event.start }
+  }
+
   /// Whether one of two calls starts while the other one is in progress.
   func overlaps(_ first: Event, _ second: Event) -> Bool {
     first.start < second.start ? isInProgress(first, at: second) : isInProgress(second, at: first)
