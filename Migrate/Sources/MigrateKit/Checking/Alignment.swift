@@ -116,14 +116,14 @@ extension Event {
   /// Whether this only writes to a log.
   var isLog: Bool { kind == .call && Self.writesLog(subject) }
 
-  /// Whether a call only writes to a log.
+  /// Whether a call only writes to a log: it's a function for that, or a method of a logger.
   static func writesLog(_ call: String) -> Bool {
-    logs.contains(call.prefix(while: CaseName.isWord))
+    let words = call.prefix { $0 != "(" }.split(separator: ".").map { $0.lowercased() }
+    let receivers = words.count > 1 ? words.dropLast() : words[...]
+    return receivers.contains { logs.contains($0) || $0.hasSuffix("logger") }
   }
 
-  private static let logs: Set<Substring> = [
-    "print", "debugPrint", "NSLog", "os_log", "Log", "Logger",
-  ]
+  private static let logs: Set<String> = ["print", "debugprint", "nslog", "os_log", "log"]
 
   func isSimilar(to other: Event) -> Bool {
     kind == other.kind && subject == other.subject && values == other.values
