@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Pledge
 
@@ -67,6 +68,21 @@ extension URLSession {
       /// The request of the current task.
       var request: URLRequest
       var redirects = 0
+      private let queue = DispatchQueue(label: "Pledge.Transfer")
+
+      init(_ transfer: Transfer, of original: URLSession) {
+        self.transfer = transfer
+        self.original = original
+        request = transfer.request
+      }
+
+      /// Calls `receive` after the transfer's earlier events, on a queue of its own.
+      ///
+      /// It can run the user's code or write to a file; in the meantime, the session's queue cancels
+      /// tasks and serves the other transfers.
+      func deliver(_ receive: @escaping @Sendable (Transfer) -> Void) {
+        queue.async { [transfer] in receive(transfer) }
+      }
     }
 
     private static let companions = Mutex(Companions())
@@ -99,8 +115,7 @@ extension URLSession {
         companion.users += 1
         return companion
       }
-      companion.start(
-        Running(transfer: transfer, original: original, request: transfer.request))
+      companion.start(Running(transfer, of: original))
     }
 
     private func start(_ entry: Running) {
@@ -129,32 +144,32 @@ extension URLSession {
       }
       // A session retains its delegate, the companion, until it is invalidated.
       for companion in closing { companion.session?.finishTasksAndInvalidate() }
-      entry.transfer.complete(error)
+      entry.deliver { $0.complete(error) }
     }
 
     // MARK: Events for the transfer
 
-    private func transfer(of task: URLSessionTask) -> Transfer? {
-      running.withLock { $0[task.taskIdentifier] }?.transfer
+    private func entry(of task: URLSessionTask) -> Running? {
+      running.withLock { $0[task.taskIdentifier] }
     }
 
     func urlSession(
       _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
       completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
-      transfer(of: dataTask)?.receive(response)
+      entry(of: dataTask)?.deliver { $0.receive(response) }
       completionHandler(.allow)
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-      transfer(of: dataTask)?.receive(data)
+      entry(of: dataTask)?.deliver { $0.receive(data) }
     }
 
     func urlSession(
       _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64,
       totalBytesSent: Int64, totalBytesExpectedToSend: Int64
     ) {
-      transfer(of: task)?.send(bytesSent, of: totalBytesExpectedToSend)
+      entry(of: task)?.deliver { $0.send(bytesSent, of: totalBytesExpectedToSend) }
     }
 
     func urlSession(
@@ -164,7 +179,9 @@ extension URLSession {
         return
       }
       // Foundation reports the response of a redirect that it doesn't follow only here.
-      if error == nil, let response = task.response { entry.transfer.receiveIfFirst(response) }
+      if error == nil, let response = task.response {
+        entry.deliver { $0.receiveIfFirst(response) }
+      }
       end(entry, error)
     }
 
@@ -199,7 +216,7 @@ extension URLSession {
     private func redirect(
       _ task: URLSessionTask, _ response: URLResponse, to request: URLRequest?
     ) {
-      let sent = running.withLock { $0[task.taskIdentifier] }?.request
+      let sent = entry(of: task)?.request
       guard let request, let read = sent?.httpBodyStream, request.httpBodyStream === read else {
         return follow(task, response, to: request)
       }
@@ -221,7 +238,7 @@ extension URLSession {
     private func newBodyStream(
       for task: URLSessionTask, _ use: @escaping @Sendable (InputStream?) -> Void
     ) {
-      if let stream = transfer(of: task)?.bodyStream { return use(stream) }
+      if let stream = entry(of: task)?.transfer.bodyStream { return use(stream) }
       askUser(about: task) { user in
         guard let user else { return use(nil) }
         user.delegate.urlSession(user.session, task: task, needNewBodyStream: use)
@@ -236,7 +253,7 @@ extension URLSession {
       guard var entry = abandon(task) else { return }
       entry.redirects += 1
       guard let request else {
-        entry.transfer.receive(response)
+        entry.deliver { $0.receive(response) }
         return end(entry, nil)
       }
       guard entry.redirects <= Self.redirectLimit else {
@@ -283,7 +300,7 @@ extension URLSession {
       _ ask:
         @escaping @Sendable ((session: URLSession, delegate: any URLSessionTaskDelegate)?) -> Void
     ) {
-      guard let original = running.withLock({ $0[task.taskIdentifier] })?.original else { return }
+      guard let original = entry(of: task)?.original else { return }
       guard let delegate = original.delegate as? any URLSessionTaskDelegate else { return ask(nil) }
       original.delegateQueue.addOperation { ask((original, delegate)) }
     }
