@@ -31,7 +31,7 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     var body = Data()
     var bytes: Int64 = 0
     var bytesToSend: Int64 = 0
-    /// The error that the sink threw.
+    /// The error of the sink or of the file to send.
     var failure: (any Error)?
     /// The result; nil until the transfer ends.
     var outcome: Result<Arrival, any Error>?
@@ -85,7 +85,7 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
       var request = request
       if case .file = self.upload { request.removeFile() }
       if case .file(let file) = upload {
-        let length = try request.send(file)
+        let length = try request.send(file, whenCutShort: failCutShort)
         state.withLock { $0.bytesToSend = length }
       }
     #endif
@@ -97,7 +97,14 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     /// A stream of the file to send, if there is one.
     var bodyStream: InputStream? {
       guard case .file(let file) = upload else { return nil }
-      return InputStream(url: file)
+      return FileStream(file, state.withLock { $0.bytesToSend }, whenCutShort: failCutShort)
+    }
+
+    private func failCutShort() {
+      let reason = "The file became shorter while it was sent."
+      fail(
+        URLError(.requestBodyStreamExhausted, userInfo: [NSLocalizedDescriptionKey: reason])
+          .readable(request))
     }
   #endif
 
@@ -173,7 +180,7 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     }
   }
 
-  /// Stores the error that the sink threw, and stops the task.
+  /// Stores the error of the sink or of the file to send, and stops the task.
   private func fail(_ error: any Error) {
     state.withLock { state -> (@Sendable () -> Void)? in
       // The pieces that arrive until the task stops are dropped.

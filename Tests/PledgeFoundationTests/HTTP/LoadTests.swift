@@ -235,6 +235,32 @@ extension FoundationTests {
       await #expect(throws: (any Error).self) { try await promise.value }
     }
 
+    @Test(arguments: [S_IFIFO, S_IFDIR])
+    func upload_ofWhatIsNoRegularFile_sendsNothing(kind: mode_t) async throws {
+      let folder = try TemporaryFolder()
+      let target = folder.file("name")
+      let made = kind == S_IFIFO ? mkfifo(target.path, 0o600) : mkdir(target.path, 0o700)
+      try #require(made == 0)
+      let arrived = server.next(.arrived("/echo"))
+      let promise = session.upload(fileAt: target, with: try request("/echo"))
+      let error = try await expectRejection(of: promise, with: PromiseError.self)
+      #expect(error.description.contains(target.path))
+      #expect(!RetryPolicy.isTransient(error))
+      #expect(arrived.isPending)
+    }
+
+    @Test func upload_whenTheFileIsShorterThanItsLength_rejectsAtOnce() async throws {
+      // The system states a length of 4096 for this file, but it has fewer bytes, as a file that
+      // shrinks.
+      let file = URL(fileURLWithPath: "/sys/devices/system/cpu/online")
+      let promise = session.upload(fileAt: file, with: try request("/echo"))
+      let error = try await expectRejection(of: promise, with: URLError.self)
+      #expect(error.code == .requestBodyStreamExhausted)
+      #expect("\(error)".contains("The file became shorter while it was sent."))
+      #expect(!RetryPolicy.isTransient(error))
+      try await waitUntil { server.openConnections == 0 }
+    }
+
     @Test func load_oneAfterTheOther_usesTheConnectionAgain() async throws {
       for _ in 0..<20 {
         let (data, _) = try await session.load(server.url("/kept")).value
