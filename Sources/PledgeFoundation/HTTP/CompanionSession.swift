@@ -102,6 +102,7 @@ extension URLSession {
       super.init()
       let copy = configuration.copy() as? URLSessionConfiguration ?? configuration
       copy.urlCache = nil
+      copy.timeoutIntervalForRequest.round(.up)
       session = URLSession(configuration: copy, delegate: self, delegateQueue: nil)
     }
 

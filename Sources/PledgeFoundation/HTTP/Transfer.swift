@@ -83,6 +83,10 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
       }
     #else
       var request = request
+      // Foundation drops fractions of seconds, so a limit below one second would fail at once. A limit
+      // that is set takes precedence over that of the session, also if it's the same.
+      let timeLimit = request.timeoutInterval.rounded(.up)
+      if timeLimit != request.timeoutInterval { request.timeoutInterval = timeLimit }
       if case .file = self.upload { request.removeFile() }
       if case .file(let file) = upload {
         let length = try request.send(file, whenCutShort: failCutShort)

@@ -261,6 +261,31 @@ extension FoundationTests {
       try await waitUntil { server.openConnections == 0 }
     }
 
+    @Test func load_roundsTheTimeLimitUpToWholeSeconds() async throws {
+      final class Mock: URLProtocol {
+        override class func canInit(with request: URLRequest) -> Bool { true }
+        override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
+        override func startLoading() {
+          guard let url = request.url else { return }
+          let response = URLResponse(
+            url: url, mimeType: nil, expectedContentLength: -1, textEncodingName: nil)
+          client?.urlProtocol(self, didReceive: response, cacheStoragePolicy: .notAllowed)
+          client?.urlProtocol(self, didLoad: Data("\(request.timeoutInterval)".utf8))
+          client?.urlProtocolDidFinishLoading(self)
+        }
+        override func stopLoading() {}
+      }
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.protocolClasses = [Mock.self]
+      let session = URLSession(configuration: configuration)
+      for (limit, rounded) in [(0.5, "1.0"), (1.5, "2.0"), (3, "3.0")] {
+        var request = try request("/ok")
+        request.timeoutInterval = limit
+        let data = try await session.load(request).value.data
+        #expect(String(decoding: data, as: UTF8.self) == rounded)
+      }
+    }
+
     @Test func load_oneAfterTheOther_usesTheConnectionAgain() async throws {
       for _ in 0..<20 {
         let (data, _) = try await session.load(server.url("/kept")).value
