@@ -34,6 +34,7 @@ extension URLSession {
   ///   `data(for:)`, collects the whole body in memory, and never answers a request for a password.
   /// - A session that has a delegate asks it about each redirect; if the task is cancelled or times
   ///   out before the answer arrives, the answer is a fatal error.
+  /// - A session reads without limit while events wait on its delegate's queue.
   /// - A task that is cancelled before its cache has answered never ends.
   /// - Creating a task in a session that has been invalidated is a fatal error, also if another
   ///   thread invalidates it in the meantime.
@@ -78,14 +79,27 @@ extension URLSession {
 
       /// Calls `receive` after the transfer's earlier events, on a queue of its own.
       ///
-      /// It can run the user's code or write to a file; in the meantime, the session's queue cancels
-      /// tasks and serves the other transfers.
+      /// It can run the user's code; in the meantime, Foundation cancels tasks and serves the other
+      /// transfers.
       func deliver(_ receive: @escaping @Sendable (Transfer) -> Void) {
         queue.async { [transfer] in receive(transfer) }
+      }
+
+      /// Delivers a piece of the body.
+      ///
+      /// If it goes to a file, returns when it's written, so that no more is read in the meantime.
+      func deliver(_ data: Data) {
+        if transfer.writesFile {
+          queue.sync { transfer.receive(data) }
+        } else {
+          deliver { $0.receive(data) }
+        }
       }
     }
 
     private static let companions = Mutex(Companions())
+    /// The queue for calls to Foundation that wait for its own queue, which `InPlace` occupies.
+    private static let control = DispatchQueue(label: "Pledge.URLSession")
     /// The maximum number of idle companions.
     private static let idleLimit = 8
     /// The maximum number of redirects of a request, as in Foundation.
@@ -103,7 +117,7 @@ extension URLSession {
       let copy = configuration.copy() as? URLSessionConfiguration ?? configuration
       copy.urlCache = nil
       copy.timeoutIntervalForRequest.round(.up)
-      session = URLSession(configuration: copy, delegate: self, delegateQueue: nil)
+      session = URLSession(configuration: copy, delegate: self, delegateQueue: InPlace())
     }
 
     /// Starts the task of `transfer` in the companion of `original`.
@@ -132,9 +146,7 @@ extension URLSession {
     }
 
     private func cancel(_ task: URLSessionTask) {
-      // On the queue that also completes tasks, because cancelling a task while it completes, or
-      // twice concurrently, is a fatal error inside Foundation.
-      session?.delegateQueue.addOperation(task.cancel)
+      Self.control.async { task.cancel() }
     }
 
     private func end(_ entry: Running, _ error: (any Error)?) {
@@ -163,7 +175,7 @@ extension URLSession {
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-      entry(of: dataTask)?.deliver { $0.receive(data) }
+      entry(of: dataTask)?.deliver(data)
     }
 
     func urlSession(
@@ -302,15 +314,26 @@ extension URLSession {
         @escaping @Sendable ((session: URLSession, delegate: any URLSessionTaskDelegate)?) -> Void
     ) {
       guard let original = entry(of: task)?.original else { return }
-      guard let delegate = original.delegate as? any URLSessionTaskDelegate else { return ask(nil) }
+      guard let delegate = original.delegate as? any URLSessionTaskDelegate else {
+        return Self.control.async { ask(nil) }
+      }
       original.delegateQueue.addOperation { ask((original, delegate)) }
     }
 
     /// Cancels `task`, and returns its entry; nil if it has ended or been abandoned.
     private func abandon(_ task: URLSessionTask) -> Running? {
-      cancel(task)
+      defer { cancel(task) }
       return running.withLock { $0.removeValue(forKey: task.taskIdentifier) }
     }
+  }
+
+  /// Runs the events of a session at once, on the queue on which Foundation reads and completes tasks.
+  ///
+  /// A queue of its own would collect what Foundation reads until the events have run. It also makes
+  /// each event and the cancellation of its task exclude each other; otherwise, cancelling a task while
+  /// it completes is a fatal error inside Foundation.
+  private final class InPlace: OperationQueue, @unchecked Sendable {
+    override func addOperation(_ block: @escaping @Sendable () -> Void) { block() }
   }
 
   extension URLRequest {

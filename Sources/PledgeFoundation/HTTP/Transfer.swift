@@ -53,6 +53,7 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     self.request = upload == nil ? request : request.withBodyMethod
     self.upload = upload
     state = Mutex(State(sink: sink))
+    if case .file = sink { writesFile = true } else { writesFile = false }
     self.acceptsAnyStatus = acceptsAnyStatus
     self.progress = progress.map(TransferProgress.init)
   }
@@ -145,6 +146,9 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
   }
 
   // MARK: Events of the session
+
+  /// Whether the body of the response is written to a file.
+  let writesFile: Bool
 
   func receive(_ response: URLResponse) {
     state.withLock { state in
