@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Pledge
 
@@ -33,6 +34,7 @@ extension URLSession {
   ///   `data(for:)`, collects the whole body in memory, and never answers a request for a password.
   /// - A session that has a delegate asks it about each redirect; if the task is cancelled or times
   ///   out before the answer arrives, the answer is a fatal error.
+  /// - A session reads without limit while events wait on its delegate's queue.
   /// - A task that is cancelled before its cache has answered never ends.
   /// - Creating a task in a session that has been invalidated is a fatal error, also if another
   ///   thread invalidates it in the meantime.
@@ -67,9 +69,37 @@ extension URLSession {
       /// The request of the current task.
       var request: URLRequest
       var redirects = 0
+      private let queue = DispatchQueue(label: "Pledge.Transfer")
+
+      init(_ transfer: Transfer, of original: URLSession) {
+        self.transfer = transfer
+        self.original = original
+        request = transfer.request
+      }
+
+      /// Calls `receive` after the transfer's earlier events, on a queue of its own.
+      ///
+      /// It can run the user's code; in the meantime, Foundation cancels tasks and serves the other
+      /// transfers.
+      func deliver(_ receive: @escaping @Sendable (Transfer) -> Void) {
+        queue.async { [transfer] in receive(transfer) }
+      }
+
+      /// Delivers a piece of the body.
+      ///
+      /// If it goes to a file, returns when it's written, so that no more is read in the meantime.
+      func deliver(_ data: Data) {
+        if transfer.writesFile {
+          queue.sync { transfer.receive(data) }
+        } else {
+          deliver { $0.receive(data) }
+        }
+      }
     }
 
     private static let companions = Mutex(Companions())
+    /// The queue for calls to Foundation that wait for its own queue, which `InPlace` occupies.
+    private static let control = DispatchQueue(label: "Pledge.URLSession")
     /// The maximum number of idle companions.
     private static let idleLimit = 8
     /// The maximum number of redirects of a request, as in Foundation.
@@ -86,7 +116,8 @@ extension URLSession {
       super.init()
       let copy = configuration.copy() as? URLSessionConfiguration ?? configuration
       copy.urlCache = nil
-      session = URLSession(configuration: copy, delegate: self, delegateQueue: nil)
+      copy.timeoutIntervalForRequest.round(.up)
+      session = URLSession(configuration: copy, delegate: self, delegateQueue: InPlace())
     }
 
     /// Starts the task of `transfer` in the companion of `original`.
@@ -99,8 +130,7 @@ extension URLSession {
         companion.users += 1
         return companion
       }
-      companion.start(
-        Running(transfer: transfer, original: original, request: transfer.request))
+      companion.start(Running(transfer, of: original))
     }
 
     private func start(_ entry: Running) {
@@ -116,9 +146,7 @@ extension URLSession {
     }
 
     private func cancel(_ task: URLSessionTask) {
-      // On the queue that also completes tasks, because cancelling a task while it completes, or
-      // twice concurrently, is a fatal error inside Foundation.
-      session?.delegateQueue.addOperation(task.cancel)
+      Self.control.async { task.cancel() }
     }
 
     private func end(_ entry: Running, _ error: (any Error)?) {
@@ -129,32 +157,32 @@ extension URLSession {
       }
       // A session retains its delegate, the companion, until it is invalidated.
       for companion in closing { companion.session?.finishTasksAndInvalidate() }
-      entry.transfer.complete(error)
+      entry.deliver { $0.complete(error) }
     }
 
     // MARK: Events for the transfer
 
-    private func transfer(of task: URLSessionTask) -> Transfer? {
-      running.withLock { $0[task.taskIdentifier] }?.transfer
+    private func entry(of task: URLSessionTask) -> Running? {
+      running.withLock { $0[task.taskIdentifier] }
     }
 
     func urlSession(
       _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
       completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
-      transfer(of: dataTask)?.receive(response)
+      entry(of: dataTask)?.deliver { $0.receive(response) }
       completionHandler(.allow)
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-      transfer(of: dataTask)?.receive(data)
+      entry(of: dataTask)?.deliver(data)
     }
 
     func urlSession(
       _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64,
       totalBytesSent: Int64, totalBytesExpectedToSend: Int64
     ) {
-      transfer(of: task)?.send(bytesSent, of: totalBytesExpectedToSend)
+      entry(of: task)?.deliver { $0.send(bytesSent, of: totalBytesExpectedToSend) }
     }
 
     func urlSession(
@@ -164,7 +192,9 @@ extension URLSession {
         return
       }
       // Foundation reports the response of a redirect that it doesn't follow only here.
-      if error == nil, let response = task.response { entry.transfer.receiveIfFirst(response) }
+      if error == nil, let response = task.response {
+        entry.deliver { $0.receiveIfFirst(response) }
+      }
       end(entry, error)
     }
 
@@ -199,7 +229,7 @@ extension URLSession {
     private func redirect(
       _ task: URLSessionTask, _ response: URLResponse, to request: URLRequest?
     ) {
-      let sent = running.withLock { $0[task.taskIdentifier] }?.request
+      let sent = entry(of: task)?.request
       guard let request, let read = sent?.httpBodyStream, request.httpBodyStream === read else {
         return follow(task, response, to: request)
       }
@@ -221,7 +251,7 @@ extension URLSession {
     private func newBodyStream(
       for task: URLSessionTask, _ use: @escaping @Sendable (InputStream?) -> Void
     ) {
-      if let stream = transfer(of: task)?.bodyStream { return use(stream) }
+      if let stream = entry(of: task)?.transfer.bodyStream { return use(stream) }
       askUser(about: task) { user in
         guard let user else { return use(nil) }
         user.delegate.urlSession(user.session, task: task, needNewBodyStream: use)
@@ -236,7 +266,7 @@ extension URLSession {
       guard var entry = abandon(task) else { return }
       entry.redirects += 1
       guard let request else {
-        entry.transfer.receive(response)
+        entry.deliver { $0.receive(response) }
         return end(entry, nil)
       }
       guard entry.redirects <= Self.redirectLimit else {
@@ -283,16 +313,27 @@ extension URLSession {
       _ ask:
         @escaping @Sendable ((session: URLSession, delegate: any URLSessionTaskDelegate)?) -> Void
     ) {
-      guard let original = running.withLock({ $0[task.taskIdentifier] })?.original else { return }
-      guard let delegate = original.delegate as? any URLSessionTaskDelegate else { return ask(nil) }
+      guard let original = entry(of: task)?.original else { return }
+      guard let delegate = original.delegate as? any URLSessionTaskDelegate else {
+        return Self.control.async { ask(nil) }
+      }
       original.delegateQueue.addOperation { ask((original, delegate)) }
     }
 
     /// Cancels `task`, and returns its entry; nil if it has ended or been abandoned.
     private func abandon(_ task: URLSessionTask) -> Running? {
-      cancel(task)
+      defer { cancel(task) }
       return running.withLock { $0.removeValue(forKey: task.taskIdentifier) }
     }
+  }
+
+  /// Runs the events of a session at once, on the queue on which Foundation reads and completes tasks.
+  ///
+  /// A queue of its own would collect what Foundation reads until the events have run. It also makes
+  /// each event and the cancellation of its task exclude each other; otherwise, cancelling a task while
+  /// it completes is a fatal error inside Foundation.
+  private final class InPlace: OperationQueue, @unchecked Sendable {
+    override func addOperation(_ block: @escaping @Sendable () -> Void) { block() }
   }
 
   extension URLRequest {

@@ -19,13 +19,9 @@ final class PartialFile: @unchecked Sendable {
     // file system.
     path = self.destination.deletingLastPathComponent()
       .appendingPathComponent(".\(UUID().uuidString).partial")
-    let old = try? FileManager.default.attributesOfItem(atPath: self.destination.path)
-    permissions = old?[.posixPermissions]
     // A folder can't be replaced, and a device or a pipe, such as /dev/null, must not be.
-    if let type = old?[.type] as? FileAttributeType, type != .typeRegular {
-      throw PromiseError.invalidArgument(
-        "A download can't replace \(self.destination.path), which isn't a regular file.")
-    }
+    permissions = try self.destination.attributesOfRegularFile("A download can't replace")?[
+      .posixPermissions]
     try Data().write(to: path, options: .withoutOverwriting)
     do {
       // The permissions are set before the first byte is written, so users who can't read the old
@@ -74,5 +70,19 @@ final class PartialFile: @unchecked Sendable {
       }
     }
     if failed { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+  }
+}
+
+extension URL {
+  /// Returns the attributes of the file that this URL, or a link, points to; nil if there is none.
+  ///
+  /// If it's a folder, a device, or a pipe, throws an error whose text starts with `problem`.
+  func attributesOfRegularFile(_ problem: String) throws -> [FileAttributeKey: Any]? {
+    let path = resolvingSymlinksInPath().path
+    let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+    if let type = attributes?[.type] as? FileAttributeType, type != .typeRegular {
+      throw PromiseError.invalidArgument("\(problem) \(path), which isn't a regular file.")
+    }
+    return attributes
   }
 }

@@ -31,7 +31,7 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     var body = Data()
     var bytes: Int64 = 0
     var bytesToSend: Int64 = 0
-    /// The error that the sink threw.
+    /// The error of the sink or of the file to send.
     var failure: (any Error)?
     /// The result; nil until the transfer ends.
     var outcome: Result<Arrival, any Error>?
@@ -53,6 +53,7 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     self.request = upload == nil ? request : request.withBodyMethod
     self.upload = upload
     state = Mutex(State(sink: sink))
+    if case .file = sink { writesFile = true } else { writesFile = false }
     self.acceptsAnyStatus = acceptsAnyStatus
     self.progress = progress.map(TransferProgress.init)
   }
@@ -83,9 +84,13 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
       }
     #else
       var request = request
+      // Foundation drops fractions of seconds, so a limit below one second would fail at once. A limit
+      // that is set takes precedence over that of the session, also if it's the same.
+      let timeLimit = request.timeoutInterval.rounded(.up)
+      if timeLimit != request.timeoutInterval { request.timeoutInterval = timeLimit }
       if case .file = self.upload { request.removeFile() }
       if case .file(let file) = upload {
-        let length = try request.send(file)
+        let length = try request.send(file, whenCutShort: failCutShort)
         state.withLock { $0.bytesToSend = length }
       }
     #endif
@@ -97,7 +102,14 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     /// A stream of the file to send, if there is one.
     var bodyStream: InputStream? {
       guard case .file(let file) = upload else { return nil }
-      return InputStream(url: file)
+      return FileStream(file, state.withLock { $0.bytesToSend }, whenCutShort: failCutShort)
+    }
+
+    private func failCutShort() {
+      let reason = "The file became shorter while it was sent."
+      fail(
+        URLError(.requestBodyStreamExhausted, userInfo: [NSLocalizedDescriptionKey: reason])
+          .readable(request))
     }
   #endif
 
@@ -134,6 +146,9 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
   }
 
   // MARK: Events of the session
+
+  /// Whether the body of the response is written to a file.
+  let writesFile: Bool
 
   func receive(_ response: URLResponse) {
     state.withLock { state in
@@ -173,7 +188,7 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     }
   }
 
-  /// Stores the error that the sink threw, and stops the task.
+  /// Stores the error of the sink or of the file to send, and stops the task.
   private func fail(_ error: any Error) {
     state.withLock { state -> (@Sendable () -> Void)? in
       // The pieces that arrive until the task stops are dropped.

@@ -22,6 +22,9 @@ extension URLSession {
   /// written. If the file can't be created, no request is sent. A folder, a device, or a pipe is
   /// not replaced: the promise is rejected with `PromiseError.invalidArgument`.
   ///
+  /// **Memory.** On Linux, Foundation reads nothing, also for other requests, while a piece is
+  /// written, so that no more than one piece is in memory.
+  ///
   /// **Cancellation.** Cancelling the promise cancels the request immediately and removes the
   /// hidden file inside that call. The promise is then rejected with `CancellationError`.
   ///

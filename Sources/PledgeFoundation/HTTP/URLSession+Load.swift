@@ -78,13 +78,19 @@ extension URLSession {
 
   /// Sends the file `file`, which is read as it is sent, as the body of `request`.
   ///
-  /// The same as ``upload(_:with:progress:fileID:line:)``, for a file. If it can't be read, the
-  /// promise is rejected with `URLError`.
+  /// The same as ``upload(_:with:progress:fileID:line:)``, for a file. If it can't be read, or becomes
+  /// shorter while it is sent, the promise is rejected with `URLError`. A folder, a device, or a pipe
+  /// isn't sent: the promise is rejected with `PromiseError.invalidArgument`.
   public func upload(
     fileAt file: URL, with request: URLRequest, progress: Progress? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> Promise<(data: Data, response: URLResponse)> {
-    Transfer(request, sending: .file(file), progress: progress)
+    do {
+      _ = try file.attributesOfRegularFile("An upload can't send")
+    } catch {
+      return .rejected(error, fileID: fileID, line: line)
+    }
+    return Transfer(request, sending: .file(file), progress: progress)
       .promise(in: self, fileID: fileID, line: line)
   }
 }

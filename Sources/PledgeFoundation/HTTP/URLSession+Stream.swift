@@ -18,8 +18,9 @@ extension URLSession {
   /// success, in which case `receive` isn't called; with `URLError` if the request fails; and with
   /// the error that `receive` throws, which ends the request.
   ///
-  /// **Execution.** `receive` runs on a thread of the session, one call at a time. While it runs,
-  /// the session calls no `receive` of another transfer, so don't perform long work in it.
+  /// **Execution.** `receive` runs on a background thread, one call at a time. On Linux, the session's
+  /// other transfers continue while it runs. On other systems, it occupies the session's queue, so
+  /// don't perform long work in it.
   ///
   /// **Memory.** On Linux, Foundation continues to read while `receive` runs and buffers what
   /// arrives. A receiver that is slower than the network therefore needs memory for the difference.

@@ -158,6 +158,47 @@ extension FoundationTests {
       try await waitUntil { try openDescriptors("socket:") <= sockets + 4 }
     }
 
+    /// Sends pieces, each when the file contains the earlier ones.
+    private final class PieceByPiece: URLProtocol {
+      static let count = 200
+      static let piece = Data(repeating: 0x78, count: 10_000)
+
+      override class func canInit(with request: URLRequest) -> Bool { true }
+      override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
+      override func stopLoading() {}
+
+      override func startLoading() {
+        guard let client, let url = request.url else { return }
+        let response = URLResponse(
+          url: url, mimeType: nil, expectedContentLength: -1, textEncodingName: nil)
+        client.urlProtocol(self, didReceive: response, cacheStoragePolicy: .notAllowed)
+        for number in 1...Self.count {
+          client.urlProtocol(self, didLoad: Self.piece)
+          guard size(ofTheFileIn: url.path) == number * Self.piece.count else {
+            return client.urlProtocol(self, didFailWithError: URLError(.cannotWriteToFile))
+          }
+        }
+        client.urlProtocolDidFinishLoading(self)
+      }
+
+      private func size(ofTheFileIn folder: String) -> Int? {
+        let manager = FileManager.default
+        let name = try? manager.contentsOfDirectory(atPath: folder).first
+        return name.flatMap { try? manager.attributesOfItem(atPath: "\(folder)/\($0)")[.size] }
+          .flatMap { ($0 as? NSNumber)?.intValue }
+      }
+    }
+
+    @Test func download_readsNoFurther_beforeAPieceIsWritten() async throws {
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.protocolClasses = [PieceByPiece.self]
+      let url = try #require(URL(string: "mock://host\(folder.url.path)"))
+      let promise = URLSession(configuration: configuration)
+        .download(url, to: folder.file("name")).map { $0.file }
+      let file = try await expectFulfillment(of: promise)
+      #expect(try Data(contentsOf: file).count == PieceByPiece.count * PieceByPiece.piece.count)
+    }
+
     @Test func download_ontoAPrivateFile_keepsItPrivate() async throws {
       let file = folder.file("secret")
       try Data("old".utf8).write(to: file)

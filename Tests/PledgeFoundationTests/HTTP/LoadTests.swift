@@ -235,6 +235,57 @@ extension FoundationTests {
       await #expect(throws: (any Error).self) { try await promise.value }
     }
 
+    @Test(arguments: [S_IFIFO, S_IFDIR])
+    func upload_ofWhatIsNoRegularFile_sendsNothing(kind: mode_t) async throws {
+      let folder = try TemporaryFolder()
+      let target = folder.file("name")
+      let made = kind == S_IFIFO ? mkfifo(target.path, 0o600) : mkdir(target.path, 0o700)
+      try #require(made == 0)
+      let arrived = server.next(.arrived("/echo"))
+      let promise = session.upload(fileAt: target, with: try request("/echo"))
+      let error = try await expectRejection(of: promise, with: PromiseError.self)
+      #expect(error.description.contains(target.path))
+      #expect(!RetryPolicy.isTransient(error))
+      #expect(arrived.isPending)
+    }
+
+    @Test func upload_whenTheFileIsShorterThanItsLength_rejectsAtOnce() async throws {
+      // The system states a length of 4096 for this file, but it has fewer bytes, as a file that
+      // shrinks.
+      let file = URL(fileURLWithPath: "/sys/devices/system/cpu/online")
+      let promise = session.upload(fileAt: file, with: try request("/echo"))
+      let error = try await expectRejection(of: promise, with: URLError.self)
+      #expect(error.code == .requestBodyStreamExhausted)
+      #expect("\(error)".contains("The file became shorter while it was sent."))
+      #expect(!RetryPolicy.isTransient(error))
+      try await waitUntil { server.openConnections == 0 }
+    }
+
+    @Test func load_roundsTheTimeLimitUpToWholeSeconds() async throws {
+      final class Mock: URLProtocol {
+        override class func canInit(with request: URLRequest) -> Bool { true }
+        override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
+        override func startLoading() {
+          guard let url = request.url else { return }
+          let response = URLResponse(
+            url: url, mimeType: nil, expectedContentLength: -1, textEncodingName: nil)
+          client?.urlProtocol(self, didReceive: response, cacheStoragePolicy: .notAllowed)
+          client?.urlProtocol(self, didLoad: Data("\(request.timeoutInterval)".utf8))
+          client?.urlProtocolDidFinishLoading(self)
+        }
+        override func stopLoading() {}
+      }
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.protocolClasses = [Mock.self]
+      let session = URLSession(configuration: configuration)
+      for (limit, rounded) in [(0.5, "1.0"), (1.5, "2.0"), (3, "3.0")] {
+        var request = try request("/ok")
+        request.timeoutInterval = limit
+        let data = try await session.load(request).value.data
+        #expect(String(decoding: data, as: UTF8.self) == rounded)
+      }
+    }
+
     @Test func load_oneAfterTheOther_usesTheConnectionAgain() async throws {
       for _ in 0..<20 {
         let (data, _) = try await session.load(server.url("/kept")).value

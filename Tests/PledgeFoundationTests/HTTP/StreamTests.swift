@@ -87,6 +87,54 @@ extension FoundationTests {
       #expect(calls.count == 1)
     }
 
+    /// Streams `path` to a closure that waits for `gate`, and returns when it has been called.
+    private func blockedStream(
+      _ path: String, until gate: DispatchSemaphore
+    ) async throws -> Promise<URLResponse> {
+      let earlier = calls.count
+      let promise = session.stream(try server.url(path)) { [calls] _ in
+        calls.call()
+        gate.wait()
+      }
+      try await waitUntil { calls.count > earlier }
+      return promise
+    }
+
+    @Test func receive_whileItBlocks_stopsNeitherOtherTransfersNorTheirCancellation() async throws {
+      let gate = DispatchSemaphore(value: 0)
+      defer { gate.signal() }
+      let blocked = try await blockedStream("/ok", until: gate)
+      let load = session.load(try server.url("/ok"))
+      try await expectFulfillment(of: load.map { $0.data }, with: Data("hello".utf8))
+      let folder = try TemporaryFolder()
+      let download = session.download(try server.url("/ok"), to: folder.file("name"))
+      try await expectFulfillment(of: download.map { $0.file }, with: folder.file("name"))
+      let hanging = session.load(try server.url("/hang"))
+      await server.next(.arrived("/hang")).value
+      hanging.cancel()
+      try await expectFulfillment(of: server.next(.hungUp("/hang")).promise)
+      #expect(blocked.isPending)
+      gate.signal()
+      _ = try await blocked.value
+      #expect(calls.count == 1)
+    }
+
+    @Test func cancel_whileReceiveBlocks_hangsUpAndReceivesNothingMore() async throws {
+      let gate = DispatchSemaphore(value: 0)
+      defer { gate.signal() }
+      for path in ["/slow", "/bytes/5000000"] {
+        let promise = try await blockedStream(path, until: gate)
+        promise.cancel()
+        try await expectCancellation(of: promise)
+        // The request itself would time out after 60 seconds.
+        try await waitUntil(within: .seconds(30)) { server.openConnections == 0 }
+        gate.signal()
+      }
+      // Nothing waits for the gate if no further piece was received.
+      _ = try await stream("/ok").value
+      #expect(calls.count == 3)
+    }
+
     @Test(arguments: ["/ok", "/status/500", "/truncated", "/slow", "throws"])
     func receiver_isReleased(path: String) async throws {
       let lifetimes = LifetimeTracker()
