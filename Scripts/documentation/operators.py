@@ -16,7 +16,8 @@ CATALOG = ROOT / "Sources/Pledge/Pledge.docc"
 HINTS = ("Mistakes.swift", "OtherNames.swift")
 
 # Not operators: requirements of protocols, properties, and what the drop-in modules need.
-OTHERS = {"hash", "description", "promise", "id", "isCancelled", "withUnmanagedResolver"}
+OTHERS = {
+    "hash", "description", "promise", "id", "isCancelled", "withUnmanagedResolver", "converted"}
 
 
 def operators():

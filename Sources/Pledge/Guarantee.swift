@@ -53,6 +53,11 @@ extension Guarantee {
     self = guarantee
   }
 
+  /// Creates a guarantee that is fulfilled with the value of `promise`, and is broken if that is
+  /// rejected.
+  @_spi(DropIns)
+  public init(expectingValueOf promise: Promise<Value>) { self.init(cell: promise.cell) }
+
   /// The value, or nil while the guarantee is pending.
   @inlinable
   public var currentValue: Value? {

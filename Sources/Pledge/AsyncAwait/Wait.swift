@@ -12,19 +12,20 @@ extension Thenable {
   ///
   /// Use this in programs and tests that aren't asynchronous; elsewhere, use
   /// `try await promise.value`. If the promise is pending, this throws ``DeadlockError`` in a task,
-  /// on an event loop, and on an executor on which the promise still needs to run a closure; anywhere
-  /// else, it waits.
+  /// on an event loop, and on an actor or a queue on which the promise still needs to run a closure;
+  /// anywhere else, it waits.
   ///
   /// In other words, it depends on where you call it, and never on timing:
   ///
-  /// - **In a task,** which includes handlers on an actor, it would block a thread that all tasks
-  ///   share. To read a promise that has settled, use ``Promise/currentResult``.
+  /// - **In a task,** which includes handlers on an actor other than the main actor, it would block a
+  ///   thread that all tasks share. To read a promise that has settled, use ``Promise/currentResult``.
   /// - **On an event loop** that PledgeNIO or a ``TurnExecutor`` has used, it would block every
   ///   channel of the loop.
-  /// - **On an executor that the promise needs:** one of the handlers that the promise depends on
+  /// - **On an actor or a queue that the promise needs:** one of the handlers that the promise depends on
   ///   when you call this method would run on the main thread or the actor that calls it, on the queue
   ///   of the handler that calls it, or is that handler. Any `DispatchQueue` but the global ones counts
-  ///   as serial. In a block of your own on a queue, the queue isn't known.
+  ///   as serial. In a block of your own on a queue, the queue isn't known; nor are the threads of a
+  ///   ``PromiseExecutor`` of your own.
   ///
   /// What the promise comes to depend on later isn't known: a promise that a handler returns, an
   /// `async` closure that hasn't started, what such a closure awaits, the inputs of a race, the

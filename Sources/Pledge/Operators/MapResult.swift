@@ -28,15 +28,28 @@ extension Promise {
     resultMapped(Placed(transform, on: executor))
   }
 
+  /// Returns a promise for the result of applying `transform`, in place, to the result of this
+  /// promise, which is in an adapter to another library.
+  ///
+  /// As `mapResult`, with two exceptions: cancelling the returned promise doesn't affect this one,
+  /// whose library may not know cancellation, and if this promise is abandoned, `transform` receives
+  /// a ``BrokenPromiseError``.
+  @_spi(DropIns)
+  public func converted<U: Sendable>(
+    _ transform: @escaping @Sendable (Result<Value, any Error>) throws -> U
+  ) -> Promise<U> {
+    resultMapped(Placed(transform, on: .immediate), [.end, .uncancellable])
+  }
+
   /// This is a single handler of this promise, rather than one of `settled()`, so that it runs in
   /// order with the other handlers of this promise.
   @inlinable
   func resultMapped<U: Sendable>(
-    _ transform: Placed<@Sendable (Result<Value, any Error>) throws -> U>
+    _ transform: Placed<@Sendable (Result<Value, any Error>) throws -> U>, _ role: Role = .result
   ) -> Promise<U> {
     Promise<U>(
       cell: cell.derive(
-        U.self, .result, on: transform.target, body: transform.erased
+        U.self, role, on: transform.target, body: transform.erased
       ) { handler, source in
         let result: U
         do {

@@ -14,9 +14,10 @@
 /// Limiters are only removed in ``limiter(for:)``, each call of which looks at 16 of those that were
 /// used least recently, and at four more for each that it removes.
 public final class KeyedLimiter<Key: Hashable & Sendable>: Sendable {
-  private let table = Mutex(KeyTable<KeyedLimiterEntry<Key>>())
-  private let capacity: Int
-  private let makeLimiter: @Sendable (Key) -> Limiter
+  @usableFromInline typealias Entry = KeyedLimiterEntry<Key>
+
+  @usableFromInline let store: KeyedLimiterStore
+  @usableFromInline let makeLimiter: @Sendable (Key) -> Limiter
 
   /// Creates an object without limiters.
   ///
@@ -28,18 +29,48 @@ public final class KeyedLimiter<Key: Hashable & Sendable>: Sendable {
   /// **Execution.** `makeLimiter` runs inside ``limiter(for:)``. If two threads ask for a new key at
   /// the same time, it can run for both, and one of the limiters is discarded.
   public init(capacity: Int = 1_000, _ makeLimiter: @escaping @Sendable (Key) -> Limiter) {
-    self.capacity = max(capacity, 0)
+    store = KeyedLimiterStore(capacity: max(capacity, 0))
     self.makeLimiter = makeLimiter
   }
 
   /// The number of limiters, including those that aren't in use and haven't been removed.
-  public var count: Int { table.withLock { $0.count } }
+  public var count: Int { store.table.withLock { $0.count } }
 
   /// Returns the limiter for `key`.
   ///
   /// - Complexity: Amortized O(1).
+  @inlinable
   public func limiter(for key: Key) -> Limiter {
-    let limiter = findOrMakeLimiter(for: key)
+    let hash = key.hashValue
+    return store.limiter(hash: hash) {
+      unsafeDowncast($0, to: Entry.self).key == key
+    } make: {
+      Entry(key: key, hash: hash, makeLimiter(key))
+    }
+  }
+}
+
+/// The limiters of all keys, apart from what depends on the type of the keys.
+///
+/// Generic code looks up the metadata of its types at each step, so that part is thin, and is
+/// specialized where a limiter is requested.
+@usableFromInline
+final class KeyedLimiterStore: Sendable {
+  let table = Mutex(KeyTable<LimiterEntry>())
+  private let capacity: Int
+
+  init(capacity: Int) { self.capacity = capacity }
+
+  /// Returns the limiter of the entry for a key, which is `make()` if there is none.
+  ///
+  /// Keys are user code, so that none is hashed, compared, or released under the lock.
+  ///
+  /// - Parameter isWanted: Compares the key of an entry.
+  @usableFromInline
+  func limiter(
+    hash: Int, _ isWanted: (LimiterEntry) -> Bool, make: () -> LimiterEntry
+  ) -> Limiter {
+    let limiter = findOrMakeLimiter(hash: hash, isWanted, make)
     // A few at a time, so that the lock is held briefly; they are released without it.
     var looks = 16
     while looks > 0 {
@@ -52,7 +83,7 @@ public final class KeyedLimiter<Key: Hashable & Sendable>: Sendable {
   }
 
   /// Returns the least recently used entries if there are too many, and tells their limiters the time.
-  private func oldestEntries(_ number: Int) -> [KeyedLimiterEntry<Key>] {
+  private func oldestEntries(_ number: Int) -> [LimiterEntry] {
     let (entries, limiters) = table.withLock { table in
       let entries = table.oldest(number, beyond: capacity)
       return (entries, entries.map(\.limiter))
@@ -62,19 +93,19 @@ public final class KeyedLimiter<Key: Hashable & Sendable>: Sendable {
     return entries
   }
 
-  private func findOrMakeLimiter(for key: Key) -> Limiter {
-    // Keys are user code, so that none is hashed, compared, or released under the lock.
-    let hash = key.hashValue
-    var new: KeyedLimiterEntry<Key>?
+  private func findOrMakeLimiter(
+    hash: Int, _ isWanted: (LimiterEntry) -> Bool, _ make: () -> LimiterEntry
+  ) -> Limiter {
+    var new: LimiterEntry?
     while true {
       let bucket = table.withLock { $0.bucket(hash) }
-      if let entry = bucket?.first(where: { $0.key == key }) {
+      if let entry = bucket?.first(where: isWanted) {
         let limiter = table.withLock { $0.noteUse(of: entry) ? entry.limiter : nil }
         if let limiter { return limiter }
         // It was removed after it was found.
         continue
       }
-      let entry = new ?? KeyedLimiterEntry(key, hash, makeLimiter(key))
+      let entry = new ?? make()
       new = entry
       let limiter = table.withLock { table -> Limiter? in
         guard table.insert(entry, replacing: nil, in: bucket) else { return nil }
@@ -86,16 +117,15 @@ public final class KeyedLimiter<Key: Hashable & Sendable>: Sendable {
   }
 }
 
-/// The limiter of one key.
+/// The limiter of one key, which is in a subclass.
 ///
-/// `@unchecked Sendable`: `limiter` is guarded by the lock of the table; `key` is `Sendable` and
-/// immutable.
-final class KeyedLimiterEntry<Key: Hashable & Sendable>: TableEntry, @unchecked Sendable {
-  let key: Key
-  fileprivate var limiter: Limiter
+/// `@unchecked Sendable`: `limiter` is guarded by the lock of the table.
+@usableFromInline
+class LimiterEntry: TableEntry, @unchecked Sendable {
+  fileprivate final var limiter: Limiter
 
-  init(_ key: Key, _ hash: Int, _ limiter: Limiter) {
-    self.key = key
+  @usableFromInline
+  init(hash: Int, _ limiter: Limiter) {
     self.limiter = limiter
     super.init(hash: hash)
   }
@@ -104,10 +134,26 @@ final class KeyedLimiterEntry<Key: Hashable & Sendable>: TableEntry, @unchecked 
   ///
   /// Running operations retain their limiter. Only the table hands limiters out, so that none can come
   /// into use while its lock is held.
-  var isIdle: Bool { isKnownUniquelyReferenced(&limiter) && limiter.isIdle }
+  fileprivate final var isIdle: Bool {
+    isKnownUniquelyReferenced(&limiter) && limiter.isIdle
+  }
 }
 
-extension KeyTable {
+/// The limiter of one key.
+///
+/// `@unchecked Sendable`: `key` is `Sendable` and immutable.
+@_fixed_layout @usableFromInline
+final class KeyedLimiterEntry<Key: Hashable & Sendable>: LimiterEntry, @unchecked Sendable {
+  @usableFromInline let key: Key
+
+  @inlinable
+  init(key: Key, hash: Int, _ limiter: Limiter) {
+    self.key = key
+    super.init(hash: hash, limiter)
+  }
+}
+
+extension KeyTable<LimiterEntry> {
   /// Returns the least recently used entries, at most `number`, and makes them the most recently used;
   /// none if there aren't more than `capacity` entries.
   fileprivate mutating func oldest(_ number: Int, beyond capacity: Int) -> [Entry] {
@@ -121,9 +167,7 @@ extension KeyTable {
   }
 
   /// Removes and returns those of `entries` that are idle, as long as there are more than `capacity`.
-  fileprivate mutating func removeIdle<Key>(
-    of entries: [Entry], beyond capacity: Int
-  ) -> [Entry] where Entry == KeyedLimiterEntry<Key> {
+  fileprivate mutating func removeIdle(of entries: [Entry], beyond capacity: Int) -> [Entry] {
     entries.compactMap { count > capacity && $0.isIdle ? remove($0) : nil }
   }
 }

@@ -111,6 +111,9 @@ public final class PromiseScope: Sendable {
   /// when its `onCancel` handlers have returned. From now on, work that is bound to the scope is
   /// rejected with ``PromiseError/scopeClosed``, and operations don't start.
   ///
+  /// Don't await the guarantee in work of the scope, or in its cleanups: the work would wait for its own
+  /// end, and so would every other caller.
+  ///
   /// The scope doesn't know about what a combinator leaves when it settles, which is the losers of a
   /// race and the other inputs of an `all` that has failed; what a task starts or awaits after it was
   /// cancelled; and work that other code cancelled before an operator replaced the error. Bind the

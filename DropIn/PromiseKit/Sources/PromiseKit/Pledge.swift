@@ -4,25 +4,34 @@
   #error("Enable the trait Static or Dynamic of this package; .defaults enables Static.")
 #endif
 
-// Conversions to and from Pledge's types. Cancelling the Pledge promise, if this one has no other
-// consumer, rejects this one with `CancellationError`, for which `isCancelled` is true.
+// Conversions to and from Pledge's types.
 //
 // The original doesn't have these members. They are disfavored, so that a program that declares a
 // member with the same name gets its own.
 
 extension Promise where T: Sendable {
-  /// This promise as a Pledge promise.
-  @inlinable @_disfavoredOverload
-  public var pledge: Pledge.Promise<T> { attach().map(on: .immediate) { $0.value } }
+  /// A Pledge promise that settles like this one.
+  ///
+  /// An error for which `isCancelled` is true becomes `CancellationError`. If this promise can no
+  /// longer be resolved, because its resolver is deallocated, the Pledge promise is rejected with
+  /// `BrokenPromiseError`. Its errors are reported if they aren't handled, as those of all Pledge
+  /// promises. Cancelling it doesn't affect this promise.
+  @_disfavoredOverload
+  public var pledge: Pledge.Promise<T> {
+    attach().converted {
+      try $0.mapError { $0.isCancelled ? CancellationError() : $0 }.get().value
+    }
+  }
 }
 
 extension Guarantee where T: Sendable {
-  /// This guarantee as a Pledge guarantee.
+  /// A Pledge guarantee that is fulfilled like this one.
+  ///
+  /// It is broken if this guarantee can no longer be resolved. Cancelling the promises made from it
+  /// doesn't affect this guarantee.
   @_disfavoredOverload
   public var pledge: Pledge.Guarantee<T> {
-    core.map(on: .immediate) { $0.value }.replaceError(on: .immediate) { error -> T in
-      fatalError("PromiseKit: a guarantee was broken: \(error)")
-    }
+    Pledge.Guarantee(expectingValueOf: core.converted { try $0.get().value })
   }
 }
 

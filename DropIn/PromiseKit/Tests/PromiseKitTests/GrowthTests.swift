@@ -37,4 +37,15 @@ final class GrowthTests: PromiseKitTestCase {
       _ = when(fulfilled: promises.makeIterator(), concurrently: 2)
     }
   }
+
+  func testCancelledConversionsToPledge() {
+    let (promise, seal) = Promise<Int>.pending()
+    let (guarantee, resolve) = Guarantee<Int>.pending()
+    assertConstantMemory {
+      promise.pledge.cancel()
+      guarantee.pledge.promise.cancel()
+    }
+    seal.fulfill(1)
+    resolve(1)
+  }
 }

@@ -25,14 +25,10 @@ extension Promise where Value: Sendable {
   ///
   /// If this promise is deallocated unresolved, the Pledge promise is rejected with
   /// `BrokenPromiseError`. Its errors are reported if they aren't handled, as those of all Pledge
-  /// promises.
+  /// promises. Cancelling it doesn't affect this promise.
   @_disfavoredOverload
   public var pledge: Pledge.Promise<Value> {
-    Pledge.Promise { resolver in
-      storage.observe(on: .immediate) { result in
-        resolver.resolve(result.map { $0.value }.mapError { $0.asPromiseError })
-      }
-    }
+    storage.converted { try $0.mapError { $0.asPromiseError }.get().value }
   }
 
   /// Waits for the value and returns it; throws the error if the promise is rejected.
