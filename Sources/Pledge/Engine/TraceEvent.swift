@@ -38,8 +38,9 @@ extension PromiseDiagnostics {
       case withdrawn
       /// The promise was cancelled directly.
       case cancellationRequested
-      /// A thread started to block until the promise settles to which the observer is attached.
-      case waitStarted
+      /// A thread started to block until the promise settles to which the observer is attached;
+      /// `isOnMain` is whether it serves the main queue.
+      case waitStarted(isOnMain: Bool)
       /// The thread that was blocked for the observer continues.
       case waitEnded
       /// The promise was deallocated; from now on, its ID can be reused for another promise.

@@ -46,7 +46,6 @@ final class EventBuffer: @unchecked Sendable {
 
   private let sample = Sample.shared
   let number: Int
-  let isMain: Bool
 
   // Guarded by the recorder's lock.
   /// The first event that hasn't been applied.
@@ -71,9 +70,8 @@ final class EventBuffer: @unchecked Sendable {
   @exclusivity(unchecked) private var knownCallStacks = KnownCallStacks()
   @exclusivity(unchecked) private var roots: UInt32 = 0
 
-  init(number: Int, isMain: Bool) {
+  init(number: Int) {
     self.number = number
-    self.isMain = isMain
     chunk = Chunk()
     unapplied = Cursor(chunk)
     events = chunk.events
@@ -98,7 +96,7 @@ final class EventBuffer: @unchecked Sendable {
 
   @inline(never)
   private static func add(_ key: pthread_key_t) -> Unmanaged<EventBuffer> {
-    let buffer = Recorder.addBuffer(isMain: Thread.isMainThread)
+    let buffer = Recorder.addBuffer()
     pthread_setspecific(key, Unmanaged.passRetained(buffer).toOpaque())
     return Unmanaged.passUnretained(buffer)
   }
@@ -166,7 +164,9 @@ final class EventBuffer: @unchecked Sendable {
       object = rejection.map { Payload(rejection: $0.copy).retained } ?? 0
     case .withdrawn: kind = .withdrawn
     case .cancellationRequested: kind = .cancellationRequested
-    case .waitStarted: kind = .waitStarted
+    case .waitStarted(let isOnMain):
+      kind = .waitStarted
+      if isOnMain { object = PromiseDiagnostics.ExecutorReference.Permanent.main.rawValue }
     case .waitEnded: kind = .waitEnded
     case .released: kind = .released
     }
