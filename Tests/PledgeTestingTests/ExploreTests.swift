@@ -313,6 +313,18 @@ private final class Account: Sendable {
     #expect(failure.description.contains("isn't repeatable"))
   }
 
+  @Test func followedPromise_thatNeverSettles_letsNoTimePass() async throws {
+    let failure = try await failure { simulation in
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      let limited = simulation.clock.follow(promise)
+        .timeout(after: .seconds(1), clock: simulation.clock)
+      defer { promise.cancel() }
+      _ = await limited.result
+      withExtendedLifetime(resolver) {}
+    }
+    #expect(failure.description.contains("virtual time can't pass"))
+  }
+
   @Test func timersStartedOutside_areSteps() async throws {
     try await explore(patience: .seconds(30)) { simulation in
       // The handler doesn't run on the simulation's executors, and starts its timer on the global
