@@ -260,6 +260,10 @@ private final class Account: Sendable {
     let failure = try await failure(.all(), time: .passesAnytime, body)
     #expect(failure.error is TimeoutError)
     #expect(failure.steps.contains { $0.contains("a timer, at 9.0 seconds") })
+    // The text is enough to replay it.
+    #expect(failure.order.hasPrefix("anytime "))
+    let again = try await self.failure(.replay(failure.order), body)
+    #expect(again.steps == failure.steps && again.order == failure.order && again.isRepeatable)
   }
 
   // MARK: Other failures
@@ -310,7 +314,19 @@ private final class Account: Sendable {
       throw CancellationError()
     }
     #expect(!failure.isRepeatable)
-    #expect(failure.description.contains("isn't repeatable"))
+    #expect(failure.description.contains("isn't repeatable, because work from outside"))
+  }
+
+  @Test func otherReasons_areNoWorkFromOutside() async throws {
+    let runs = CallCounter()
+    let failures = [
+      try await failure(.replay("40:3")) { _ in },
+      try await failure { _ in if runs.call() == 1 { throw Boom() } },
+    ]
+    for failure in failures {
+      #expect(!failure.isRepeatable)
+      #expect(failure.description.contains("It isn't repeatable: in this order,"))
+    }
   }
 
   @Test func followedPromise_thatNeverSettles_letsNoTimePass() async throws {

@@ -70,7 +70,7 @@ final class ExploredRun: @unchecked Sendable {
     Order(
       choices.enumerated().filter { $0.element.choice > 0 }.map {
         Order.Deviation(position: $0.offset, choice: $0.element.choice)
-      })
+      }, settings.time)
   }
 
   var stepCount: Int { log.count }
@@ -80,8 +80,8 @@ final class ExploredRun: @unchecked Sendable {
     if case RunFailure.doesNotFit? = failure { true } else { false }
   }
 
-  /// Whether the same order produces the same steps again, as far as this can be determined.
-  var isRepeatable: Bool { !simulation.steps.hasWorkFromOutside }
+  /// Whether work from outside the simulation took part, so that the run can't be repeated.
+  var hasWorkFromOutside: Bool { simulation.steps.hasWorkFromOutside }
 
   /// Descriptions of the steps, with their notes.
   var lines: [String] {
