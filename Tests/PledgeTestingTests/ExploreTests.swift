@@ -62,6 +62,17 @@ private final class Account: Sendable {
     #expect(failure.description.contains("office, made by step "))
   }
 
+  @Test func lostUpdate_onSerialQueues_isFound() async throws {
+    let failure = try await failure { simulation in
+      let account = Account(balance: 100)
+      let queues = ["till", "office"].map { DispatchQueue(label: $0) }
+      _ = try await Promise.all(queues.map { account.pay(10, on: $0) }).value
+      try simulation.expect(account.balance == 120, "The balance is \(account.balance).")
+    }
+    #expect(failure.isRepeatable)
+    #expect(failure.steps.contains { $0.contains(". office, made by step ") })
+  }
+
   @Test func failingOrder_failsAgainInTheSameSteps() async throws {
     for orders in [Orders.all(), .random(seed: 7)] {
       let found = try await failure(orders, Self.lostUpdate)

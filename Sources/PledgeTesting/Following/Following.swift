@@ -107,7 +107,9 @@ enum Following {
       guard let steps, queue.getSpecific(key: mainKey) == nil else { return follow(nil, body) }
       let line = queue === DispatchQueue.global() ? nil : ObjectIdentifier(queue)
       // On the queue, which can belong to code outside the simulation, too.
-      steps.add(queue.label, after: line) { queue.sync(execute: body) }
+      steps.add(queue.label, after: line) {
+        queue.sync { Queues.withSingleJobs(on: queue, body) }
+      }
       return nil
     }
     Jobs.start()
