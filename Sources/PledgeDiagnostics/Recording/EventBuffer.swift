@@ -133,7 +133,7 @@ final class EventBuffer: @unchecked Sendable {
       if settings.capturesPlaces, origin.map(SourceLocation.isInLibrary) ?? true {
         callStack = captureCallStack(settings)
       }
-    case .attached(let source, let isSettled, let reference, let isOperator):
+    case .attached(let source, let isSettled, _, let reference, let isOperator):
       kind = .attached
       if isSettled { flags.insert(.isSettled) }
       if isOperator { flags.insert(.hasClosure) }
@@ -248,12 +248,12 @@ final class EventBuffer: @unchecked Sendable {
     switch event.kind {
     case .created: isSampled = running.last?.isSampled ?? isChosenRoot(interval)
     case .observes(let result): isSampled = sample.contains(result)
-    case .attached(let source, let isSettled, _, _) where promise.rawValue != observing:
-      // A settled promise outside the sample can be one that isn't recorded, such as that of
-      // `Promise.value`; then, this is the root.
+    case .attached(let source, _, let wasCreatedFulfilled, _, _)
+    where promise.rawValue != observing:
+      // What is attached to a promise that isn't recorded, such as that of `Promise.value`, is a root.
       isSampled =
         sample.contains(source)
-        || (running.last?.isSampled ?? (isSettled && isChosenRoot(interval)))
+        || (running.last?.isSampled ?? (wasCreatedFulfilled && isChosenRoot(interval)))
     case .released: return sample.remove(promise)
     default: return sample.contains(promise)
     }
