@@ -13,10 +13,12 @@ extension TestClock {
   /// go through the library or Swift's concurrency, such as `DispatchQueue.async`, a real timer, or
   /// a connection: pass a promise for such work to ``follow(_:)``.
   ///
-  /// If a handler or task blocks its thread for a second, the time passes nevertheless. Concurrent
-  /// calls run one after another, and their durations add up.
+  /// If a handler or task blocks its thread for a second, a task does nothing but yield for five, or
+  /// work doesn't start for five, the time passes nevertheless. Concurrent calls run one after
+  /// another, and their durations add up.
   ///
-  /// If the calling task is cancelled, no more sleepers are woken and the time doesn't advance.
+  /// If the calling task is cancelled, no more sleepers are woken and the time doesn't advance. After
+  /// ten seconds of waiting for work, standard error says so.
   ///
   /// - Complexity: O(n log n) for n sleepers that are woken.
   public func advance(by duration: Duration) async {

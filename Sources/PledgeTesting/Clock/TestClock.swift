@@ -7,10 +7,9 @@ import Pledge
 ///
 /// ```swift
 /// let clock = TestClock()
-/// let promise = slow.timeout(after: .seconds(3600), clock: clock)
-/// await clock.sleepers(atLeast: 1)
+/// let limited = slow.timeout(after: .seconds(3600), clock: clock)
 /// await clock.advance(by: .seconds(3600))
-/// #expect(!promise.isPending)
+/// try await expectRejection(of: limited, with: TimeoutError.self)
 /// ```
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public final class TestClock: Clock, Sendable {
