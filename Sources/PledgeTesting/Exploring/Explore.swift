@@ -139,8 +139,8 @@ struct Exploration {
             isCut = true
             break
           }
-          frontier.append(
-            Order(order.deviations + [Order.Deviation(position: position, choice: other)]))
+          frontier.append(order)
+          frontier[frontier.count - 1].deviations.append(.init(position: position, choice: other))
         }
       }
     }

@@ -67,10 +67,9 @@ final class ExploredRun: @unchecked Sendable {
   }
 
   var order: Order {
-    Order(
-      choices.enumerated().filter { $0.element.choice > 0 }.map {
-        Order.Deviation(position: $0.offset, choice: $0.element.choice)
-      }, settings.time)
+    let deviations = choices.enumerated().filter { $0.element.choice > 0 }
+      .map { Order.Deviation(position: $0.offset, choice: $0.element.choice) }
+    return Order(deviations: deviations, time: settings.time)
   }
 
   var stepCount: Int { log.count }

@@ -76,11 +76,10 @@ struct Order: Sendable, Equatable, CustomStringConvertible {
     return ((time == .passesAnytime ? ["anytime"] : []) + (parts.isEmpty ? ["plain"] : parts))
       .joined(separator: " ")
   }
+}
 
-  init(_ deviations: [Deviation] = [], _ time: SimulatedTime = .passesWhenIdle) {
-    (self.deviations, self.time) = (deviations, time)
-  }
-
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+extension Order {
   /// Creates an order from its ``description``; nil if `text` doesn't have that form.
   init?(_ text: String) {
     var parts = text.split(separator: " ")[...]
@@ -119,7 +118,7 @@ struct Chooser {
     guard let next = rest.first, next.position == position else { return 0 }
     guard next.choice < count else {
       throw RunFailure.doesNotFit(
-        "\(Order([next])) chooses a step that does not exist; \(count) were ready")
+        "\(Order(deviations: [next])) chooses a step that does not exist; \(count) were ready")
     }
     rest.removeFirst()
     return next.choice
@@ -136,6 +135,7 @@ struct Chooser {
   func end() throws {
     if rest.isEmpty { return }
     throw RunFailure.doesNotFit(
-      "the test body ended after \(counted(position, "choice")), before \(Order(Array(rest)))")
+      "the test body ended after \(counted(position, "choice")), before \(Order(deviations: Array(rest)))"
+    )
   }
 }

@@ -83,15 +83,12 @@ enum Following {
       works = Members.works(of: task, startedBy: works)
       Members.add(task, to: works)
     }
-    for work in works { work.add() }
-    return { [works] in perform(for: works, body) }
-  }
-
-  /// Runs work that was added.
-  static func perform(for works: [WorkInProgress], _ body: () -> Void) {
-    for work in works { work.begin() }
-    run(as: works, body)
-    for work in works { work.end() }
+    for work in works { work.change(count: 1, waiting: 1) }
+    return { [works] in
+      for work in works { work.change(waiting: -1) }
+      run(as: works, body)
+      for work in works { work.change(count: -1) }
+    }
   }
 
   /// Starts to follow, once.

@@ -37,14 +37,6 @@ final class WorkInProgress: Sendable {
 
   init() { reference.work = self }
 
-  /// Counts work that will run.
-  func add() { change(count: 1, waiting: 1) }
-
-  /// Notes that work runs now.
-  func begin() { change(waiting: -1) }
-
-  func end() { change(count: -1) }
-
   /// Counts a promise that is followed, until the returned object is released.
   func follow() -> AnyObject & Sendable { FollowedPromise(self) }
 
@@ -57,7 +49,8 @@ final class WorkInProgress: Sendable {
     deinit { work.change(followed: -1) }
   }
 
-  private func change(count: Int = 0, waiting: Int = 0, followed: Int = 0) {
+  /// Changes the numbers of work, of work that hasn't begun to run, and of promises that are followed.
+  func change(count: Int = 0, waiting: Int = 0, followed: Int = 0) {
     let isIdle = state.withLock { state in
       state.count += count
       state.waiting += waiting
