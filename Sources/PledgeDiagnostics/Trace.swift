@@ -56,13 +56,13 @@ public final class Trace: @unchecked Sendable {
   /// - Parameters:
   ///   - limit: The maximum number of promises in the record; values below one count as one, and
   ///     nil is no limit. Beyond the limit, the trace discards the promises that settled first, and
-  ///     then the oldest; ``forgotten`` and every report state how many. A promise takes 350 to
-  ///     500 bytes.
+  ///     then the oldest; ``forgotten`` and every report state how many. A promise takes 150 to
+  ///     200 bytes.
   ///   - capturesPlaces: Whether to find the source locations of operators. Promises with a resolver
   ///     have a source location in any case. On Apple platforms, operators have none.
   ///   - samplingInterval: The number of chains of which one is recorded; values below one count as
   ///     one. A chain that is recorded is recorded entirely, with the promises that its handlers
-  ///     create. Use this in production, where a sample is enough. At most 16,384 promises are in
+  ///     create. Each handler that is attached to `Promise.value` begins a chain. Use this in production, where a sample is enough. At most 16,384 promises are in
   ///     the sample at a time.
   @discardableResult
   public static func start(

@@ -158,8 +158,16 @@ extension TraceTests {
     @Test func chainsThatBeginSettled_areRoots() async {
       await #expect(processExitsWith: .success) {
         let trace = Trace.start(capturesPlaces: false, samplingInterval: 4)
-        let chains = (0..<100).map { Promise.value($0).map(on: .immediate) { $0 } }
-        #expect(trace.count == 25)
+        let chains = (0..<100).map { number in
+          let first = Promise.value(number).map(on: .immediate) { $0 }.named("first")
+          return [
+            first.map(on: .immediate) { $0 }.map(on: .immediate) { $0 }, first.asVoid().map { 1 },
+          ]
+        }
+        // Each with all its five promises.
+        #expect(trace.count == 125)
+        let snapshot = trace.snapshot()
+        #expect(snapshot.ordered.count { snapshot.label(of: $0).contains("first") } == 25)
         withExtendedLifetime(chains) {}
       }
     }

@@ -97,6 +97,25 @@ extension TraceTests {
       }
     }
 
+    // In a process of its own, because it blocks the main queue, which any thread can serve on Linux.
+    @Test func waitOnTheMainQueue_isACircle_onAnyThread() async {
+      await #expect(processExitsWith: .success) {
+        let trace = Trace.start()
+        let (promise, resolver) = Promise<Int>.withResolvers()
+        let (end, endResolver) = Promise<Int>.withResolvers()
+        DispatchQueue.main.async { endResolver.resolve(Result { try Self.wait(for: promise) }) }
+        try await waitUntil { trace.pendingTree().description.contains("blocks the main thread") }
+        #expect(trace.waitCycles().isEmpty)
+        resolver.resolve(with: Promise.value(1).map { @MainActor in $0 })
+        try await waitUntil { !trace.waitCycles().isEmpty }
+        let cycle = try #require(trace.waitCycles().first)
+        #expect(cycle.isCertain)
+        #expect(cycle.description.contains("cannot run on \u{201C}main\u{201D}"))
+        promise.cancel()
+        _ = await end.result
+      }
+    }
+
     @Test func whatWaitsForAResolver_isNoCycle() {
       tracing(capturesPlaces: false) { trace in
         let (promise, resolver) = Promise<Int>.withResolvers()

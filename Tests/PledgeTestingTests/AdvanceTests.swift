@@ -1,7 +1,9 @@
 import Dispatch
+import Foundation
 import Pledge
-import PledgeTesting
 import Testing
+
+@testable import PledgeTesting
 
 /// The state when `advance` returns.
 @Suite struct Advancing {
@@ -69,6 +71,39 @@ import Testing
     #expect(try await expectFulfillment(of: blocked), "The blocked handler waited for the timer.")
     #expect(try await expectFulfillment(of: yielding), "The yielding task waited for the timer.")
     #expect(clock.now.offset == .seconds(2))
+  }
+
+  // In a process of its own, because it blocks a thread for longer than a clock waits for work that
+  // doesn't begin.
+  @Test func followedPromise_isAwaited_howeverLate() async {
+    await #expect(processExitsWith: .success) {
+      let clock = TestClock()
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      let followed = clock.follow(promise)
+      let end = Recorder<Int>()
+      let waiting = Thread {
+        clock.work.waitUntilIdle { rounds in
+          if rounds == 60 { resolver.fulfill(1) }
+          end.record(rounds)
+          return true
+        }
+        end.record(0)
+      }
+      waiting.start()
+      try await expectFulfillment(of: followed, with: 1)
+      await end.reaches(61).value
+      #expect(end.events == Array(1...60) + [0])
+    }
+  }
+
+  @Test func followedPromise_thatIsCancelledOrReleased_isAwaitedNoLonger() async {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    let other = promise.map(on: .immediate) { $0 }
+    clock.follow(promise).cancel()
+    clock.follow(Promise<Int>.withResolvers().promise).ignoreErrors()
+    await clock.advance(by: .seconds(1))
+    #expect(clock.now.offset == .seconds(1) && other.isPending)
+    resolver.fulfill(1)
   }
 
   @Test func advancesAtATime_addUp() async {

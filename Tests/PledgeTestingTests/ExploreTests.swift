@@ -62,6 +62,17 @@ private final class Account: Sendable {
     #expect(failure.description.contains("office, made by step "))
   }
 
+  @Test func lostUpdate_onSerialQueues_isFound() async throws {
+    let failure = try await failure { simulation in
+      let account = Account(balance: 100)
+      let queues = ["till", "office"].map { DispatchQueue(label: $0) }
+      _ = try await Promise.all(queues.map { account.pay(10, on: $0) }).value
+      try simulation.expect(account.balance == 120, "The balance is \(account.balance).")
+    }
+    #expect(failure.isRepeatable)
+    #expect(failure.steps.contains { $0.contains(". office, made by step ") })
+  }
+
   @Test func failingOrder_failsAgainInTheSameSteps() async throws {
     for orders in [Orders.all(), .random(seed: 7)] {
       let found = try await failure(orders, Self.lostUpdate)
@@ -260,6 +271,10 @@ private final class Account: Sendable {
     let failure = try await failure(.all(), time: .passesAnytime, body)
     #expect(failure.error is TimeoutError)
     #expect(failure.steps.contains { $0.contains("a timer, at 9.0 seconds") })
+    // The text is enough to replay it.
+    #expect(failure.order.hasPrefix("anytime "))
+    let again = try await self.failure(.replay(failure.order), body)
+    #expect(again.steps == failure.steps && again.order == failure.order && again.isRepeatable)
   }
 
   // MARK: Other failures
@@ -310,7 +325,31 @@ private final class Account: Sendable {
       throw CancellationError()
     }
     #expect(!failure.isRepeatable)
-    #expect(failure.description.contains("isn't repeatable"))
+    #expect(failure.description.contains("isn't repeatable, because work from outside"))
+  }
+
+  @Test func otherReasons_areNoWorkFromOutside() async throws {
+    let runs = CallCounter()
+    let failures = [
+      try await failure(.replay("40:3")) { _ in },
+      try await failure { _ in if runs.call() == 1 { throw Boom() } },
+    ]
+    for failure in failures {
+      #expect(!failure.isRepeatable)
+      #expect(failure.description.contains("It isn't repeatable: in this order,"))
+    }
+  }
+
+  @Test func followedPromise_thatNeverSettles_letsNoTimePass() async throws {
+    let failure = try await failure { simulation in
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      let limited = simulation.clock.follow(promise)
+        .timeout(after: .seconds(1), clock: simulation.clock)
+      defer { promise.cancel() }
+      _ = await limited.result
+      withExtendedLifetime(resolver) {}
+    }
+    #expect(failure.description.contains("virtual time can't pass"))
   }
 
   @Test func timersStartedOutside_areSteps() async throws {

@@ -34,7 +34,16 @@ import Testing
     }
     _ = await cancelled { [clock] in await clock.sleepers(atLeast: 3) }
     _ = await cancelled { [clock, never] in await clock.run(until: never.promise) }
+    let followed = clock.follow(never.promise)
+    for wait in [
+      { [clock] in await clock.settle() }, { [clock] in await clock.run() },
+      { [clock] in await clock.advance(by: .seconds(1)) },
+    ] as [@Sendable () async -> Void] {
+      _ = await cancelled(wait)
+    }
+    #expect(followed.isPending && clock.now.offset == .zero)
     #expect(never.promise.isPending)
+    never.resolver.fulfill(1)
   }
 
   @Test(arguments: [.zero, .seconds(-1), .seconds(Int64.min)] as [Duration])

@@ -88,7 +88,7 @@ private struct BlockingWait {
     let handler = Handler(
       .observer, of: cell, on: .inPlace, body: nil, run: { _, _ in semaphore.signal() })
     cell.attach(handler)
-    Instrumentation.note(handler, .waitStarted)
+    Instrumentation.note(handler, .waitStarted(isOnMain: MainThread.isCurrent))
     semaphore.wait()
     Instrumentation.note(handler, .waitEnded)
   }

@@ -267,6 +267,11 @@ class Cell: Job, @unchecked Sendable {
   @usableFromInline
   final var isSettled: Bool { read().has(.settled) }
 
+  /// Whether it was created fulfilled, which no trace event reports.
+  final var wasCreatedFulfilled: Bool {
+    read().has(only: .started, of: [.started, .handler]) && slot == nil
+  }
+
   /// Whether the value is that of a handler, not of a resolver; nil if there is no value.
   @usableFromInline
   final var hasHandlerValue: Bool? {

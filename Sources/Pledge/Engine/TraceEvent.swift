@@ -7,13 +7,14 @@ extension PromiseDiagnostics {
       /// way without a known source location.
       case created(origin: SourceLocation?)
       /// An operator created the promise, which waits for `source`; `source` can already be
-      /// settled.
+      /// settled. If it was created fulfilled, no other event has reported it.
       ///
       /// Observers that don't create a promise, such as those of `await` and of combinators, are
       /// reported in the same way. `executor` is where the handler will run, and `isOperator` is
       /// whether it has a closure, or is that of `uncancellable()`.
       case attached(
-        source: PromiseID, isSettled: Bool, executor: ExecutorReference, isOperator: Bool)
+        source: PromiseID, isSettled: Bool, wasCreatedFulfilled: Bool, executor: ExecutorReference,
+        isOperator: Bool)
       /// The observer, which doesn't create a promise itself, contributes to the given promise, for
       /// example that of a combinator.
       ///
@@ -38,8 +39,9 @@ extension PromiseDiagnostics {
       case withdrawn
       /// The promise was cancelled directly.
       case cancellationRequested
-      /// A thread started to block until the promise settles to which the observer is attached.
-      case waitStarted
+      /// A thread started to block until the promise settles to which the observer is attached;
+      /// `isOnMain` is whether it serves the main queue.
+      case waitStarted(isOnMain: Bool)
       /// The thread that was blocked for the observer continues.
       case waitEnded
       /// The promise was deallocated; from now on, its ID can be reused for another promise.
@@ -110,6 +112,7 @@ extension PromiseDiagnostics.TraceEvent.Kind {
   static func attached(_ observer: __shared Handler, to source: __shared Cell) -> Self {
     .attached(
       source: PromiseDiagnostics.PromiseID(source), isSettled: source.isSettled,
+      wasCreatedFulfilled: source.wasCreatedFulfilled,
       executor: PromiseDiagnostics.ExecutorReference(
         target: observer.target, kind: observer.targetKind),
       isOperator: observer.body != nil || observer.role.has(.uncancellable))

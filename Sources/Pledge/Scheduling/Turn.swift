@@ -90,6 +90,17 @@ struct Turn {
   }
 }
 
+extension Queues {
+  /// Calls `body`, in which each turn of `queue` has only one job, because another turn counts as
+  /// outstanding.
+  package static func withSingleJobs(on queue: DispatchQueue, _ body: () -> Void) {
+    let outstanding = OutstandingTurns.counter(of: .passUnretained(queue))
+    outstanding.pointee.wrappingAdd(1, ordering: .acquiringAndReleasing)
+    body()
+    outstanding.pointee.wrappingSubtract(1, ordering: .acquiringAndReleasing)
+  }
+}
+
 /// Counts the turns that were sent to queues and haven't ended, in 64 counters that all queues
 /// share by the hash of their address.
 ///

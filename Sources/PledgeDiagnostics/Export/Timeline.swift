@@ -48,7 +48,6 @@ private struct Timeline {
   mutating func json() throws -> Data {
     struct Head: Encodable {
       let end: Int64
-      let threads: [String: String]
       let notices: [String]
       let strings: [String]
     }
@@ -59,10 +58,6 @@ private struct Timeline {
     }
     let head = Head(
       end: snapshot.now,
-      threads: Dictionary(
-        uniqueKeysWithValues: snapshot.log.threads.map {
-          ("\($0.number)", snapshot.threadName($0.number))
-        }),
       notices: snapshot.waitCycles(dependencies).map(\.description)
         + [snapshot.log.notice].compactMap(\.self),
       strings: strings)

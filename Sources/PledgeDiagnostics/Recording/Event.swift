@@ -18,6 +18,7 @@ struct Event {
     case settled
     case withdrawn
     case cancellationRequested
+    /// `object` is the executor that the thread serves, if it's the main one.
     case waitStarted
     case waitEnded
     case released

@@ -46,7 +46,6 @@ final class EventBuffer: @unchecked Sendable {
 
   private let sample = Sample.shared
   let number: Int
-  let isMain: Bool
 
   // Guarded by the recorder's lock.
   /// The first event that hasn't been applied.
@@ -71,9 +70,8 @@ final class EventBuffer: @unchecked Sendable {
   @exclusivity(unchecked) private var knownCallStacks = KnownCallStacks()
   @exclusivity(unchecked) private var roots: UInt32 = 0
 
-  init(number: Int, isMain: Bool) {
+  init(number: Int) {
     self.number = number
-    self.isMain = isMain
     chunk = Chunk()
     unapplied = Cursor(chunk)
     events = chunk.events
@@ -98,7 +96,7 @@ final class EventBuffer: @unchecked Sendable {
 
   @inline(never)
   private static func add(_ key: pthread_key_t) -> Unmanaged<EventBuffer> {
-    let buffer = Recorder.addBuffer(isMain: Thread.isMainThread)
+    let buffer = Recorder.addBuffer()
     pthread_setspecific(key, Unmanaged.passRetained(buffer).toOpaque())
     return Unmanaged.passUnretained(buffer)
   }
@@ -135,7 +133,7 @@ final class EventBuffer: @unchecked Sendable {
       if settings.capturesPlaces, origin.map(SourceLocation.isInLibrary) ?? true {
         callStack = captureCallStack(settings)
       }
-    case .attached(let source, let isSettled, let reference, let isOperator):
+    case .attached(let source, let isSettled, _, let reference, let isOperator):
       kind = .attached
       if isSettled { flags.insert(.isSettled) }
       if isOperator { flags.insert(.hasClosure) }
@@ -166,7 +164,9 @@ final class EventBuffer: @unchecked Sendable {
       object = rejection.map { Payload(rejection: $0.copy).retained } ?? 0
     case .withdrawn: kind = .withdrawn
     case .cancellationRequested: kind = .cancellationRequested
-    case .waitStarted: kind = .waitStarted
+    case .waitStarted(let isOnMain):
+      kind = .waitStarted
+      if isOnMain { object = PromiseDiagnostics.ExecutorReference.Permanent.main.rawValue }
     case .waitEnded: kind = .waitEnded
     case .released: kind = .released
     }
@@ -248,12 +248,12 @@ final class EventBuffer: @unchecked Sendable {
     switch event.kind {
     case .created: isSampled = running.last?.isSampled ?? isChosenRoot(interval)
     case .observes(let result): isSampled = sample.contains(result)
-    case .attached(let source, let isSettled, _, _) where promise.rawValue != observing:
-      // A settled promise outside the sample can be one that isn't recorded, such as that of
-      // `Promise.value`; then, this is the root.
+    case .attached(let source, _, let wasCreatedFulfilled, _, _)
+    where promise.rawValue != observing:
+      // What is attached to a promise that isn't recorded, such as that of `Promise.value`, is a root.
       isSampled =
         sample.contains(source)
-        || (running.last?.isSampled ?? (isSettled && isChosenRoot(interval)))
+        || (running.last?.isSampled ?? (wasCreatedFulfilled && isChosenRoot(interval)))
     case .released: return sample.remove(promise)
     default: return sample.contains(promise)
     }

@@ -2,13 +2,6 @@ import Pledge
 
 /// The state of a trace: the records of promises, updated by each event.
 struct Log: Sendable {
-  struct Thread: Sendable {
-    let number: UInt32
-    let isMain: Bool
-    /// The handlers that run on it, the innermost last.
-    var running: [Int] = []
-  }
-
   /// A rejection, the number of records with it, and how many of these are of promises in memory.
   struct Failure: Sendable {
     let rejection: PromiseDiagnostics.Rejection
@@ -23,7 +16,8 @@ struct Log: Sendable {
   /// The numbers of the rejections whose promises are in memory; the identifiers are reused.
   private var failureNumbers: [UInt: Int] = [:]
   private var nextFailure = 0
-  private(set) var threads: [Thread] = []
+  /// The handlers that run on each thread, the innermost last.
+  private(set) var running: [[Int]] = []
   /// The indices of the threads by the numbers of their buffers.
   private var threadIndices: [Int: Int] = [:]
   /// The numbers of promises that were discarded after they had settled, and while they were pending.
@@ -75,8 +69,7 @@ extension Log {
   ) {
     let thread = index(of: buffer)
     let moment = Moment(
-      time: event.time - start, thread: threads[thread].number,
-      inside: threads[thread].running.last)
+      time: event.time - start, thread: UInt32(thread + 1), inside: running[thread].last)
     let callStack = capturesPlaces ? event.callStack : 0
     // A promise that was skipped has settled by now.
     let isOtherSettled = event.flags.contains(.isSettled) || isOtherSkipped
@@ -115,15 +108,15 @@ extension Log {
         records[at: position].kind = .handler
       }
     case .handlerStarted:
-      threads[thread].running.append(number)
+      running[thread].append(number)
       // A handler that adopted a promise starts again to copy its result.
       if records[at: position].run == nil {
         records[at: position].run = Record.Run(
           moment, callsClosure: event.flags.contains(.hasClosure))
       }
     case .handlerReturned:
-      guard let index = threads[thread].running.lastIndex(of: number) else { return }
-      threads[thread].running.removeSubrange(index...)
+      guard let index = running[thread].lastIndex(of: number) else { return }
+      running[thread].removeSubrange(index...)
       records[at: position].run?.end(at: moment.time)
       // By now, a promise has settled or adopted another one; an observer does neither.
       if records[at: position].adopted == nil { end(position, Ending(moment: moment)) }
@@ -143,6 +136,8 @@ extension Log {
     case .cancellationRequested: if cancellations[number] == nil { cancellations[number] = moment }
     case .waitStarted:
       records[at: position].kind = .wait
+      records[at: position].executorPayload =
+        event.object == 0 ? nil : Payload.permanentExecutors[Int(event.object) - 1]
       records[at: position].result = moment.inside
       records[at: position].run = Record.Run(moment, callsClosure: false)
     case .waitEnded:
@@ -156,9 +151,9 @@ extension Log {
 
   private mutating func index(of buffer: EventBuffer) -> Int {
     if let index = threadIndices[buffer.number] { return index }
-    threadIndices[buffer.number] = threads.count
-    threads.append(Thread(number: UInt32(threads.count + 1), isMain: buffer.isMain))
-    return threads.count - 1
+    threadIndices[buffer.number] = running.count
+    running.append([])
+    return running.count - 1
   }
 
   /// The promises that were created during the recording and are still in memory.

@@ -133,13 +133,13 @@ extension Recorder {
     }
   }
 
-  static func addBuffer(isMain: Bool) -> EventBuffer {
+  static func addBuffer() -> EventBuffer {
     state.withLock { state in
-      if !isMain, let buffer = state.unused.popLast() {
+      if let buffer = state.unused.popLast() {
         buffer.reuse()
         return buffer
       }
-      let buffer = EventBuffer(number: state.buffers.count, isMain: isMain)
+      let buffer = EventBuffer(number: state.buffers.count)
       state.buffers.append(buffer)
       return buffer
     }

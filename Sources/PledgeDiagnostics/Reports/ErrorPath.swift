@@ -107,6 +107,6 @@ extension Snapshot {
   }
 
   private func runThread(of record: Record) -> String {
-    record.run.map { " on \(threadName($0.thread))" } ?? ""
+    record.run == nil ? "" : " on \(threadName(of: record))"
   }
 }

@@ -106,7 +106,7 @@ extension Snapshot {
     let age = (now - record.made.time).brief
     let executor = record.executor.map { ", on \($0.name.isEmpty ? "a queue" : $0.name)" } ?? ""
     switch record.kind {
-    case .wait: return ": blocks \(threadName(record.made.thread)) for \(age)"
+    case .wait: return ": blocks \(threadName(of: record)) for \(age)"
     case .observer: return ": a task waits, for \(age)"
     case .unknown: return ": created before the trace began, or discarded"
     case .handler where record.adopted != nil:
@@ -116,7 +116,7 @@ extension Snapshot {
       guard let run = record.run, run.isRunning else { break }
       let blocked = edge?.reason == .blocking ? ", blocked by the wait()" : ""
       let time = (now - run.start).brief
-      return ": its handler runs on \(threadName(run.thread))\(executor) for \(time)\(blocked)"
+      return ": its handler runs on \(threadName(of: record))\(executor) for \(time)\(blocked)"
     case .resolver, .combinator: break
     }
     if let edge {

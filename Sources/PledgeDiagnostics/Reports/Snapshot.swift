@@ -83,9 +83,11 @@ struct Snapshot {
       location: location(of: record), depth: depth, description: title(of: record) + words)
   }
 
-  func threadName(_ number: UInt32) -> String {
-    log.threads[Int(number) - 1].isMain
-      ? "the main thread" : "thread \(number)"
+  /// Returns the name of the thread that runs the handler, or that waits.
+  func threadName(of record: Record) -> String {
+    let isMain =
+      record.executor == PromiseDiagnostics.ExecutorReference.Permanent.main.executor
+    return isMain ? "the main thread" : "thread \(record.run?.thread ?? record.made.thread)"
   }
 }
 
@@ -126,8 +128,8 @@ struct Dependencies {
       if record.isInput { add(result, source, .input) }
       if record.kind == .wait { add(result, record.number, .blocking) }
     }
-    for thread in snapshot.log.threads {
-      for (outer, inner) in zip(thread.running, thread.running.dropFirst()) {
+    for running in snapshot.log.running {
+      for (outer, inner) in zip(running, running.dropFirst()) {
         add(outer, inner, .nested)
       }
     }
@@ -142,20 +144,18 @@ struct Dependencies {
   /// Adds the waits that block the executors of handlers that haven't started.
   mutating func addExecutors() {
     let waits = snapshot.ordered.filter { $0.isPending && $0.kind == .wait }
-    let blocked = waits.map { ($0.number, snapshot.log.threads[Int($0.made.thread) - 1]) }
+    // The executors that each wait occupies: the main one, and those of the handlers around it.
+    let blocked = waits.map { wait in
+      let handlers = snapshot.log.running[Int(wait.made.thread) - 1]
+      return (wait.number, [wait] + handlers.compactMap { snapshot.records[$0] })
+    }
     guard !blocked.isEmpty else { return }
     for record in snapshot.ordered where record.isPending && record.kind == .handler {
-      guard let executor = record.executor, record.run == nil, executor.isSerial != false else {
-        continue
-      }
-      for (wait, thread) in blocked where wait != record.number {
-        let isMain = thread.isMain && executor.name == "main"
-        let isSame =
-          executor.id != nil
-          && thread.running.contains { snapshot.records[$0]?.executor?.id == executor.id }
-        if isMain || isSame {
-          add(record.number, wait, .executor(isCertain: executor.isSerial == true))
-        }
+      guard let executor = record.executor, let id = executor.id, record.run == nil,
+        executor.isSerial != false
+      else { continue }
+      for (wait, occupants) in blocked where occupants.contains(where: { $0.executor?.id == id }) {
+        add(record.number, wait, .executor(isCertain: executor.isSerial == true))
       }
     }
   }

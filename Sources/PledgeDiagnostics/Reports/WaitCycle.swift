@@ -76,7 +76,7 @@ extension Snapshot {
   private func words(_ reason: Dependency, _ record: Record, _ target: Int) -> String {
     switch reason {
     case .source where record.kind == .wait:
-      return " blocks \(threadName(record.made.thread)) until #\(target) settles"
+      return " blocks \(threadName(of: record)) until #\(target) settles"
     case .source: return " waits for #\(target), on which it was called"
     case .adoption: return " waits for #\(target), which its handler returned"
     case .input: return " waits for #\(target), one of its inputs"

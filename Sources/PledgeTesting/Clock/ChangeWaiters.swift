@@ -1,3 +1,4 @@
+import Foundation
 import Pledge
 
 /// The tasks that wait for a condition that another task makes true.
@@ -7,26 +8,16 @@ final class ChangeWaiters: Sendable {
     let continuation: CheckedContinuation<Void, Never>
   }
 
-  private struct State {
-    var waiters: [Int: Waiter] = [:]
-    var nextID = 0
-  }
-
-  private let state = Mutex(State())
+  private let waiters = Mutex<[UUID: Waiter]>([:])
 
   /// Suspends until `isDue` is true, or the task is cancelled.
   ///
   /// `isDue` is called in this task, and in ``tell()``; never under a lock.
   func wait(until isDue: @escaping @Sendable () -> Bool) async {
-    let id = state.withLock { state in
-      state.nextID += 1
-      return state.nextID
-    }
+    let id = UUID()
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        state.withLock {
-          $0.waiters[id] = Waiter(isDue: isDue, continuation: continuation)
-        }
+        waiters.withLock { $0[id] = Waiter(isDue: isDue, continuation: continuation) }
         // A condition that became true before the waiter existed wasn't reported.
         if isDue() || Task.isCancelled { resume(id) }
       }
@@ -39,11 +30,10 @@ final class ChangeWaiters: Sendable {
   ///
   /// Call it after each change that can make a condition true.
   func tell() {
-    let waiters = state.withLock { $0.waiters }
-    for (id, waiter) in waiters where waiter.isDue() { resume(id) }
+    for (id, waiter) in waiters.withLock({ $0 }) where waiter.isDue() { resume(id) }
   }
 
-  private func resume(_ id: Int) {
-    state.withLock { $0.waiters.removeValue(forKey: id) }?.continuation.resume()
+  private func resume(_ id: UUID) {
+    waiters.withLock { $0.removeValue(forKey: id) }?.continuation.resume()
   }
 }

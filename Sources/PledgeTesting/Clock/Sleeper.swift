@@ -8,7 +8,6 @@ final class Sleeper: HeapElement, @unchecked Sendable {
   typealias End = @Sendable (_ isDue: Bool) -> Void
 
   let deadline: TestClock.Instant
-  let isTimer: Bool
   /// The closure to call, once, when the deadline passes, or when the sleep is cancelled.
   var end: End?
   var isCancelled = false
@@ -16,10 +15,7 @@ final class Sleeper: HeapElement, @unchecked Sendable {
   var order = 0
   var place = -1
 
-  init(deadline: TestClock.Instant, isTimer: Bool) {
-    self.deadline = deadline
-    self.isTimer = isTimer
-  }
+  init(deadline: TestClock.Instant) { self.deadline = deadline }
 
   func precedes(_ other: Sleeper) -> Bool {
     deadline == other.deadline ? order < other.order : deadline < other.deadline

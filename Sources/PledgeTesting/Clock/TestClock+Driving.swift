@@ -13,23 +13,23 @@ extension TestClock {
   /// go through the library or Swift's concurrency, such as `DispatchQueue.async`, a real timer, or
   /// a connection: pass a promise for such work to ``follow(_:)``.
   ///
-  /// If a handler or task blocks its thread for a second, the time passes nevertheless. Concurrent
-  /// calls run one after another, and their durations add up.
+  /// If a handler or task blocks its thread for a second, a task does nothing but yield for five, or
+  /// work doesn't start for five, the time passes nevertheless. Concurrent calls run one after
+  /// another, and their durations add up.
   ///
-  /// If the calling task is cancelled, no more sleepers are woken and the time doesn't advance.
+  /// If the calling task is cancelled, no more sleepers are woken and the time doesn't advance. After
+  /// ten seconds of waiting for work, standard error says so.
   ///
   /// - Complexity: O(n log n) for n sleepers that are woken.
   public func advance(by duration: Duration) async {
-    await drive { clock, isCancelled in
-      clock.pass(to: clock.now.advanced(by: duration), isCancelled)
-    }
+    await drive { $0.now.advanced(by: duration) }
   }
 
   /// Advances the time to `instant`, in the same way as ``advance(by:)``.
   ///
   /// If the instant has passed, this method does nothing.
   public func advance(to instant: Instant) async {
-    await drive { clock, isCancelled in clock.pass(to: instant, isCancelled) }
+    await drive { _ in instant }
   }
 
   /// Advances the time until there are no sleepers, in the same way as ``advance(by:)``.
@@ -37,10 +37,7 @@ extension TestClock {
   /// It doesn't return while a task repeatedly goes back to sleep, unless the calling task is
   /// cancelled.
   public func run() async {
-    await drive { clock, isCancelled in
-      clock.work.waitUntilIdle()
-      while !isCancelled(), clock.wakeNext(by: nil) { clock.work.waitUntilIdle() }
-    }
+    await drive { _ in nil }
   }
 
   /// Advances the time from one sleeper to the next until `promise` has settled.
@@ -53,10 +50,8 @@ extension TestClock {
     _ = promise.tap(on: .immediate) { [changes] _ in changes.tell() }
     while promise.isPending, !Task.isCancelled {
       await wait(for: "a sleeper or a result") { $0 > 0 || !promise.isPending }
-      await drive { clock, isCancelled in
-        clock.work.waitUntilIdle()
-        guard promise.isPending, let next = clock.nextDeadline else { return }
-        clock.pass(to: next, isCancelled)
+      await drive { clock in
+        promise.isPending ? clock.nextDeadline ?? clock.now : clock.now
       }
     }
   }
@@ -90,14 +85,19 @@ extension TestClock {
   ) async {
     let notice = Task { [weak self] in
       try await Task.sleep(for: .seconds(10))
-      guard let self else { return }
-      let next = nextDeadline.map { ", the next of which ends at \($0.offset)" } ?? ""
-      StandardError.write(
-        "A TestClock waits for \(condition): it has \(sleeperCount)\(next); now is \(now.offset).\n"
-      )
+      self?.writeNotice(condition)
     }
     await changes.wait { isDue(self.sleeperCount) }
     notice.cancel()
+  }
+
+  /// Says what a call has been waiting for.
+  private func writeNotice(_ condition: String) {
+    let next = nextDeadline.map { ", the next of which ends at \($0.offset)" } ?? ""
+    let followed = counted(work.followedCount, "followed promise")
+    StandardError.write(
+      "A TestClock waits for \(condition): it has \(counted(sleeperCount, "sleeper"))\(next), and "
+        + "\(followed); now is \(now.offset).\n")
   }
 
   /// Returns a promise with the result of `promise`, and lets no time pass until it has settled.
@@ -111,10 +111,11 @@ extension TestClock {
   ///
   /// **Cancellation.** Cancelling the result cancels `promise` if it has no other consumer.
   public func follow<T: Sendable>(_ promise: Promise<T>) -> Promise<T> {
-    work.add()
     let (result, resolver) = Promise<T>.withResolvers()
-    let waiting = promise.tap(on: .immediate) { [work] outcome in
-      Following.perform(for: [work]) { resolver.resolve(outcome) }
+    let waiting = promise.tap(on: .immediate) { [work, followed = work.follow()] outcome in
+      withExtendedLifetime(followed) {
+        Following.run(as: [work]) { resolver.resolve(outcome) }
+      }
     }
     waiting.ignoreErrors()
     resolver.onCancel { waiting.cancel() }
@@ -122,20 +123,19 @@ extension TestClock {
   }
 
   /// Waits until no followed work is running, in the same way as between two sleepers.
-  public func settle() async { await drive { clock, _ in clock.work.waitUntilIdle() } }
+  public func settle() async { await drive { $0.now } }
 
-  /// Runs `body` on the clock's queue, after earlier calls.
+  /// Waits until no followed work is running, and then advances the time to `end`, which is called
+  /// at that moment, on the clock's queue after earlier calls; nil is the last sleeper's end.
   ///
-  /// `isCancelled` returns whether the calling task was cancelled.
-  private func drive(
-    _ body: @escaping @Sendable (TestClock, _ isCancelled: () -> Bool) -> Void
-  ) async {
+  /// It ends early if the calling task is cancelled.
+  private func drive(to end: @escaping @Sendable (TestClock) -> Instant?) async {
     Following.join(work)
     let isCancelled = Mutex(false)
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         driver.async {
-          body(self) { isCancelled.withLock { $0 } }
+          self.pass(to: end) { isCancelled.withLock { $0 } }
           Following.run(as: [self.work]) { continuation.resume() }
         }
       }
@@ -144,14 +144,21 @@ extension TestClock {
     }
   }
 
-  private func pass(to instant: Instant, _ isCancelled: () -> Bool) {
-    work.waitUntilIdle()
+  private func pass(to end: (TestClock) -> Instant?, _ isCancelled: () -> Bool) {
+    func waitUntilIdle() {
+      work.waitUntilIdle { rounds in
+        if rounds == 100 { writeNotice("work in progress") }
+        return !isCancelled()
+      }
+    }
+    waitUntilIdle()
+    let end = end(self)
     while !isCancelled() {
-      if wakeNext(by: instant) {
-        work.waitUntilIdle()
+      if wakeNext(by: end) {
+        waitUntilIdle()
         continue
       }
-      setTime(to: instant)
+      if let end { setTime(to: end) }
       return
     }
   }

@@ -7,10 +7,9 @@ import Pledge
 ///
 /// ```swift
 /// let clock = TestClock()
-/// let promise = slow.timeout(after: .seconds(3600), clock: clock)
-/// await clock.sleepers(atLeast: 1)
+/// let limited = slow.timeout(after: .seconds(3600), clock: clock)
 /// await clock.advance(by: .seconds(3600))
-/// #expect(!promise.isPending)
+/// try await expectRejection(of: limited, with: TimeoutError.self)
 /// ```
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public final class TestClock: Clock, Sendable {
@@ -82,7 +81,7 @@ public final class TestClock: Clock, Sendable {
   /// - Complexity: O(log of the number of sleepers).
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
     Following.join(work)
-    let sleeper = Sleeper(deadline: deadline, isTimer: false)
+    let sleeper = Sleeper(deadline: deadline)
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         add(sleeper) { isDue in
@@ -132,7 +131,7 @@ extension TestClock: CallbackClock {
     at deadline: Instant, _ action: @escaping @Sendable () -> Void
   ) -> AnyObject & Sendable {
     Following.join(work)
-    let sleeper = Sleeper(deadline: deadline, isTimer: true)
+    let sleeper = Sleeper(deadline: deadline)
     add(sleeper) { isDue in if isDue { action() } }
     return ScheduledAction(clock: self, sleeper: sleeper)
   }
@@ -202,7 +201,7 @@ extension TestClock {
       state.isClosed = true
       return state.sleepers.removeAll()
     }
-    for sleeper in sleepers where !sleeper.isTimer { cancel(sleeper) }
+    for sleeper in sleepers { cancel(sleeper) }
     changes.tell()
   }
 

@@ -5,10 +5,10 @@ import Pledge
 ///
 /// ```swift
 /// let executor = ManualExecutor()
-/// let promise = Promise.value(1).map(on: executor) { $0 + 1 }
-/// #expect(promise.isPending)
+/// let guarantee = Guarantee.value(1).map(on: executor) { $0 + 1 }
+/// #expect(guarantee.isPending)
 /// executor.runAll()
-/// #expect(promise.currentValue == 2)
+/// #expect(guarantee.currentValue == 2)
 /// ```
 public final class ManualExecutor: PromiseExecutor {
   private struct State {

@@ -57,7 +57,8 @@ public func explore(
   patience: Duration = .seconds(5), fileID: StaticString = #fileID, line: UInt = #line,
   _ body: @escaping @Sendable (Simulation) async throws -> Void
 ) async throws -> ExplorationReport {
-  let settings = ExplorationSettings(time: time, stepLimit: steps, patience: patience)
+  let settings = ExplorationSettings(
+    time: orders.replayed?.time ?? time, stepLimit: steps, patience: patience)
   if case .invalid(let reason) = orders.kind { throw PromiseError.invalidArgument(reason) }
   var exploration = Exploration(orders.kind)
   let thread = DispatchQueue(label: "explore")
@@ -65,15 +66,15 @@ public func explore(
     try Task.checkCancellation()
     let run = await ExploredRun.run(settings, chooser, body, on: thread)
     exploration.note(run)
-    if let failure = run.failure, !run.isOfAnotherOrder || orders.isReplay {
+    if let failure = run.failure, !run.isOfAnotherOrder || orders.replayed != nil {
       // Work from outside that came after virtual time had passed leaves no trace in the run.
       let again = await ExploredRun.run(settings, Chooser(run.order), body, on: thread)
-      let isRepeatable =
-        run.isRepeatable && again.isRepeatable && again.failure != nil && again.lines == run.lines
+      let hasWorkFromOutside = run.hasWorkFromOutside || again.hasWorkFromOutside
       throw FailingOrderError(
         order: run.order.description, error: failure, steps: run.lines,
-        orderCount: exploration.report.orderCount, isRepeatable: isRepeatable,
-        origin: .init(fileID: fileID, line: line))
+        orderCount: exploration.report.orderCount,
+        isRepeatable: !hasWorkFromOutside && again.failure != nil && again.lines == run.lines,
+        hasWorkFromOutside: hasWorkFromOutside, origin: .init(fileID: fileID, line: line))
     }
   }
   return exploration.report
@@ -128,7 +129,7 @@ struct Exploration {
     report.stepCount += run.stepCount
     guard case .all(let limit, let deviations) = kind else { return }
     let order = run.order
-    if !run.isRepeatable || run.isOfAnotherOrder { isCut = true }
+    if run.hasWorkFromOutside || run.isOfAnotherOrder { isCut = true }
     if order.deviations.count < deviations ?? .max {
       // Each order is added only once: by the order without its last deviation.
       let first = (order.deviations.last?.position ?? -1) + 1
@@ -138,8 +139,8 @@ struct Exploration {
             isCut = true
             break
           }
-          frontier.append(
-            Order(order.deviations + [Order.Deviation(position: position, choice: other)]))
+          frontier.append(order)
+          frontier[frontier.count - 1].deviations.append(.init(position: position, choice: other))
         }
       }
     }

@@ -20,7 +20,7 @@ enum RunFailure: Error, CustomStringConvertible {
   var description: String {
     switch self {
     case .stuck:
-      "no step is ready, no task is sleeping, and the test body is still waiting"
+      "no step is ready, virtual time can't pass, and the test body is still waiting"
     case .tooManySteps(let limit):
       "the test body had not ended after \(counted(limit, "step"))"
     case .doesNotFit(let reason):
@@ -67,10 +67,9 @@ final class ExploredRun: @unchecked Sendable {
   }
 
   var order: Order {
-    Order(
-      choices.enumerated().filter { $0.element.choice > 0 }.map {
-        Order.Deviation(position: $0.offset, choice: $0.element.choice)
-      })
+    let deviations = choices.enumerated().filter { $0.element.choice > 0 }
+      .map { Order.Deviation(position: $0.offset, choice: $0.element.choice) }
+    return Order(deviations: deviations, time: settings.time)
   }
 
   var stepCount: Int { log.count }
@@ -80,8 +79,8 @@ final class ExploredRun: @unchecked Sendable {
     if case RunFailure.doesNotFit? = failure { true } else { false }
   }
 
-  /// Whether the same order produces the same steps again, as far as this can be determined.
-  var isRepeatable: Bool { !simulation.steps.hasWorkFromOutside }
+  /// Whether work from outside the simulation took part, so that the run can't be repeated.
+  var hasWorkFromOutside: Bool { simulation.steps.hasWorkFromOutside }
 
   /// Descriptions of the steps, with their notes.
   var lines: [String] {
@@ -131,9 +130,10 @@ final class ExploredRun: @unchecked Sendable {
   private func takeStep() throws -> Bool {
     let hasEnded = outcome.events.first != nil
     if !hasEnded, simulation.steps.candidates().isEmpty {
-      // Work on the main queue, or announced work. If it adds steps, their order isn't repeatable.
+      // Work on the main queue, or a followed promise. If it adds steps, their order isn't repeatable.
       let isIdle = simulation.clock.work.isIdle
-      simulation.clock.work.waitUntilIdle()
+      simulation.clock.work.waitUntilIdle { .milliseconds(100) * $0 < settings.patience }
+      if !simulation.clock.work.isIdle { throw RunFailure.stuck }
       if !isIdle, !simulation.steps.candidates().isEmpty { simulation.steps.noteWorkFromOutside() }
     }
     let ready = simulation.steps.candidates()

@@ -14,19 +14,24 @@ public struct FailingOrderError: Error, Sendable, CustomStringConvertible {
   /// Whether the order failed again, in the same steps, when it was replayed, and nothing outside the
   /// simulation took part.
   public let isRepeatable: Bool
+  let hasWorkFromOutside: Bool
   /// The source location of the exploration.
   public let origin: PromiseDiagnostics.SourceLocation
 
   /// The error, how to replay the order, and the last hundred lines of the steps.
   public var description: String {
     let left = steps.count - 100
+    let reason =
+      hasWorkFromOutside
+      ? ", because work from outside the simulation took part, which can end after virtual time has "
+        + "passed. Run that work on an executor of the simulation, or pass its promise to "
+        + "`simulation.clock.follow(_:)`."
+      : ": in this order, the program took other steps, or succeeded, when it ran again."
     let lines = [
       "The test body failed in order no. \(orderCount): \(error)",
       isRepeatable
         ? "To replay it: explore(.replay(\(quoted(order))))"
-        : "It isn't repeatable, because work from outside the simulation took part, which can end "
-          + "after virtual time has passed. Run that work on an executor of the simulation, or pass "
-          + "its promise to `simulation.clock.follow(_:)`. The order: \(quoted(order))",
+        : "It isn't repeatable\(reason) The order: \(quoted(order))",
       left > 0 ? "Steps (the property `steps` has \(left) lines before these):" : "Steps:",
     ]
     return (lines + steps.suffix(100).map { "  \($0)" }).joined(separator: "\n")

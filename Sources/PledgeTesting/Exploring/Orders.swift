@@ -11,7 +11,8 @@ public struct Orders: Sendable {
 
   let kind: Kind
 
-  var isReplay: Bool { if case .one = kind { true } else { false } }
+  /// The order to replay.
+  var replayed: Order? { if case .one(let order) = kind { order } else { nil } }
 
   /// Returns all orders, starting with the default order, which always runs the oldest step.
   ///
@@ -42,6 +43,8 @@ public struct Orders: Sendable {
 
   /// Returns the one order that a ``FailingOrderError`` printed.
   ///
+  /// The order also determines when time passes, in place of the exploration's `time`.
+  ///
   /// If `order` isn't an order, the exploration throws `PromiseError.invalidArgument`; if it doesn't
   /// fit the program, and the test body succeeds, a ``FailingOrderError`` that says what doesn't fit.
   public static func replay(_ order: String) -> Orders {
@@ -63,19 +66,29 @@ struct Order: Sendable, Equatable, CustomStringConvertible {
 
   /// The deviations by ascending position; none of them chooses the oldest step.
   var deviations: [Deviation] = []
+  /// When time passes in the run.
+  var time = SimulatedTime.passesWhenIdle
 
-  /// The deviations, such as `3:1 7:2`; `plain` if there are none.
+  /// The deviations, such as `3:1 7:2`; `plain` if there are none; after `anytime` if time passes
+  /// anytime.
   var description: String {
-    if deviations.isEmpty { return "plain" }
-    return deviations.map { "\($0.position):\($0.choice)" }.joined(separator: " ")
+    let parts = deviations.map { "\($0.position):\($0.choice)" }
+    return ((time == .passesAnytime ? ["anytime"] : []) + (parts.isEmpty ? ["plain"] : parts))
+      .joined(separator: " ")
   }
+}
 
-  init(_ deviations: [Deviation] = []) { self.deviations = deviations }
-
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+extension Order {
   /// Creates an order from its ``description``; nil if `text` doesn't have that form.
   init?(_ text: String) {
-    guard text != "plain" else { return }
-    for part in text.split(separator: " ") {
+    var parts = text.split(separator: " ")[...]
+    if parts.first == "anytime" {
+      time = .passesAnytime
+      parts.removeFirst()
+    }
+    if parts == ["plain"] { return }
+    for part in parts {
       let numbers = part.split(separator: ":", omittingEmptySubsequences: false).map { Int($0) }
       guard numbers.count == 2, let position = numbers[0], let choice = numbers[1], choice > 0,
         position > (deviations.last?.position ?? -1)
@@ -105,7 +118,7 @@ struct Chooser {
     guard let next = rest.first, next.position == position else { return 0 }
     guard next.choice < count else {
       throw RunFailure.doesNotFit(
-        "\(Order([next])) chooses a step that does not exist; \(count) were ready")
+        "\(Order(deviations: [next])) chooses a step that does not exist; \(count) were ready")
     }
     rest.removeFirst()
     return next.choice
@@ -122,6 +135,7 @@ struct Chooser {
   func end() throws {
     if rest.isEmpty { return }
     throw RunFailure.doesNotFit(
-      "the test body ended after \(counted(position, "choice")), before \(Order(Array(rest)))")
+      "the test body ended after \(counted(position, "choice")), before \(Order(deviations: Array(rest)))"
+    )
   }
 }

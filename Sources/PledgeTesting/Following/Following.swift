@@ -37,21 +37,14 @@ enum Following {
   /// clock that such code has used last.
   private static let main = Mutex<WorkInProgress.Reference?>(nil)
 
-  /// Marks the main queue, which can be on any thread after `dispatchMain()`.
-  private static let mainKey: DispatchSpecificKey<Void> = {
-    let key = DispatchSpecificKey<Void>()
-    DispatchQueue.main.setSpecific(key: key, value: ())
-    return key
-  }()
-
-  static var isOnMainQueue: Bool { DispatchQueue.getSpecific(key: mainKey) != nil }
-
   /// The steps of the simulation that the current thread runs.
   static var steps: StepQueue? { context?.steps }
 
   /// The work to which the calling code belongs.
   private static var works: [WorkInProgress] {
-    let others = context?.works ?? (isOnMainQueue ? main.withLock { $0?.work }.map { [$0] } : nil)
+    let others =
+      context?.works
+      ?? (ExecutorProbe.main.isCurrent ? main.withLock { $0?.work }.map { [$0] } : nil)
     return Members.works(of: currentTask ?? 0, startedBy: others ?? [])
   }
 
@@ -64,7 +57,7 @@ enum Following {
     if let task = currentTask { Members.add(task, to: [work]) }
     if let context {
       if !context.works.contains(where: { $0 === work }) { context.works.append(work) }
-    } else if isOnMainQueue {
+    } else if ExecutorProbe.main.isCurrent {
       main.withLock { $0 = work.reference }
     }
   }
@@ -90,24 +83,23 @@ enum Following {
       works = Members.works(of: task, startedBy: works)
       Members.add(task, to: works)
     }
-    for work in works { work.add() }
-    return { [works] in perform(for: works, body) }
-  }
-
-  /// Runs work that was added.
-  static func perform(for works: [WorkInProgress], _ body: () -> Void) {
-    for work in works { work.begin() }
-    run(as: works, body)
-    for work in works { work.end() }
+    for work in works { work.change(count: 1, waiting: 1) }
+    return { [works] in
+      for work in works { work.change(waiting: -1) }
+      run(as: works, body)
+      for work in works { work.change(count: -1) }
+    }
   }
 
   /// Starts to follow, once.
   static let start: Void = {
     Queues.setFollower { queue, body in
-      guard let steps, queue.getSpecific(key: mainKey) == nil else { return follow(nil, body) }
+      guard let steps, queue.label != DispatchQueue.main.label else { return follow(nil, body) }
       let line = queue === DispatchQueue.global() ? nil : ObjectIdentifier(queue)
       // On the queue, which can belong to code outside the simulation, too.
-      steps.add(queue.label, after: line) { queue.sync(execute: body) }
+      steps.add(queue.label, after: line) {
+        queue.sync { Queues.withSingleJobs(on: queue, body) }
+      }
       return nil
     }
     Jobs.start()

@@ -80,7 +80,7 @@ private final class MainJobs: SerialExecutor {
   func checkIsolated() { dispatchPrecondition(condition: .onQueue(.main)) }
 
   @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
-  func isIsolatingCurrentContext() -> Bool? { Following.isOnMainQueue }
+  func isIsolatingCurrentContext() -> Bool? { ExecutorProbe.main.isCurrent }
 }
 
 #if os(Linux) && compiler(>=6.3) && compiler(<6.4)

@@ -16,13 +16,17 @@ final class WorkInProgress: Sendable {
 
   private struct State {
     var count = 0
-    /// How much of it hasn't begun to run, or is announced: it doesn't wait for time to pass.
+    /// How much of it hasn't begun to run.
     var waiting = 0
+    /// The promises that were passed to `follow`: work that comes for certain, however late.
+    var followed = 0
     /// The work that didn't end in time, for which no later wait waits.
     var stuck = 0
     /// Increases with each beginning and end.
     var changes = 0
     var isAwaited = false
+
+    var isIdle: Bool { followed == 0 && count <= stuck }
   }
 
   private let state = Mutex(State())
@@ -33,60 +37,70 @@ final class WorkInProgress: Sendable {
 
   init() { reference.work = self }
 
-  /// Counts work that will run.
-  func add() { change(count: 1, waiting: 1) }
+  /// Counts a promise that is followed, until the returned object is released.
+  func follow() -> AnyObject & Sendable { FollowedPromise(self) }
 
-  /// Notes that work runs now.
-  func begin() { change(waiting: -1) }
+  private final class FollowedPromise: Sendable {
+    let work: WorkInProgress
+    init(_ work: WorkInProgress) {
+      self.work = work
+      work.change(followed: 1)
+    }
+    deinit { work.change(followed: -1) }
+  }
 
-  func end() { change(count: -1) }
-
-  private func change(count: Int = 0, waiting: Int = 0) {
+  /// Changes the numbers of work, of work that hasn't begun to run, and of promises that are followed.
+  func change(count: Int = 0, waiting: Int = 0, followed: Int = 0) {
     let isIdle = state.withLock { state in
       state.count += count
       state.waiting += waiting
+      state.followed += followed
       state.changes += 1
       state.stuck = min(state.stuck, state.count)
-      guard state.isAwaited, state.count <= state.stuck else { return false }
+      guard state.isAwaited, state.isIdle else { return false }
       state.isAwaited = false
       return true
     }
     if isIdle { idle.signal() }
   }
 
-  var isIdle: Bool { state.withLock { $0.count <= $0.stuck } }
+  var isIdle: Bool { state.withLock { $0.isIdle } }
 
-  /// Blocks until all work has ended, or what is left of it waits for time to pass.
+  /// The number of promises that are followed.
+  var followedCount: Int { state.withLock { $0.followed } }
+
+  /// Blocks until all work has ended, or what is left of it waits for time to pass, or until
+  /// `continues`, which is called every tenth of a second with the number of calls, returns false.
   ///
   /// Work that runs waits if nothing has changed for a second: a handler that blocks its thread until
   /// time has passed, for example, never ends. Work that hasn't begun waits if nothing has changed for
   /// five seconds: a handler before it blocks its queue. On a busy machine, these times are longer. A
   /// task that yields until time has passed makes many thousands of changes; this method blocks for
-  /// five seconds for it.
-  func waitUntilIdle() {
+  /// five seconds for it. Promises that are followed never wait for time to pass.
+  func waitUntilIdle(while continues: (_ rounds: Int) -> Bool) {
     let first = state.withLock { $0.changes }
     var (last, rounds, quietRounds) = (first, 0, 0)
     while true {
       let isIdle = state.withLock { state in
-        state.isAwaited = state.count > state.stuck
-        return !state.isAwaited
+        state.isAwaited = !state.isIdle
+        return state.isIdle
       }
       if isIdle {
         if Jobs.includeMain || !passThroughMainQueue() { return }
         continue
       }
       if idle.wait(timeout: .now() + .milliseconds(100)) == .success { continue }
+      rounds += 1
+      guard continues(rounds) else { return }
       if state.withLock({ $0.changes }) == last { Self.passThroughGlobalQueues() }
-      let isStuck = state.withLock { state in
-        rounds += 1
+      state.withLock { state in
         quietRounds = state.changes == last ? quietRounds + 1 : 0
         last = state.changes
         let isQuiet = quietRounds >= (state.waiting == 0 ? 10 : 50)
-        guard isQuiet || rounds >= 50 && last - first > 50_000 else { return false }
-        state.stuck = state.count
-        return true
+        if state.followed == 0, isQuiet || rounds >= 50 && last - first > 50_000 {
+          state.stuck = state.count
+        }
       }
-      if isStuck { return }
     }
   }
 

@@ -4,8 +4,8 @@ import Pledge
 ///
 /// ```swift
 /// let order = Recorder<Int>()
-/// let first = promise.done { _ in order.record(1) }
-/// let second = promise.done { _ in order.record(2) }
+/// let first = promise.done(on: queue) { _ in order.record(1) }
+/// let second = promise.done(on: queue) { _ in order.record(2) }
 /// try await waitForPromises(first, second)
 /// try order.expect([1, 2])
 /// ```
