@@ -333,6 +333,12 @@ extension URLSession {
   /// each event and the cancellation of its task exclude each other; otherwise, cancelling a task while
   /// it completes is a fatal error inside Foundation.
   private final class InPlace: OperationQueue, @unchecked Sendable {
+    override init() {
+      super.init()
+      // Events keep their order, even if Foundation adds them in another way.
+      maxConcurrentOperationCount = 1
+    }
+
     override func addOperation(_ block: @escaping @Sendable () -> Void) { block() }
   }
 
