@@ -118,12 +118,12 @@ extension Event {
 
   /// Whether a call only writes to a log: it's a function for that, or a method of a logger.
   static func writesLog(_ call: String) -> Bool {
-    let words = call.prefix { $0 != "(" }.split(separator: ".").map { $0.lowercased() }
+    let words = call.prefix { $0 != "(" }.split(separator: ".")
     let receivers = words.count > 1 ? words.dropLast() : words[...]
-    return receivers.contains { logs.contains($0) || $0.hasSuffix("logger") }
+    return receivers.contains { logs.contains($0) || $0.lowercased().hasSuffix("logger") }
   }
 
-  private static let logs: Set<String> = ["print", "debugprint", "nslog", "os_log", "log"]
+  private static let logs: Set<Substring> = ["print", "debugPrint", "NSLog", "os_log", "Log"]
 
   func isSimilar(to other: Event) -> Bool {
     kind == other.kind && subject == other.subject && values == other.values
