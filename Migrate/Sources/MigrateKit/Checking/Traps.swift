@@ -89,7 +89,7 @@ private final class TrapFinder: FunctionVisitor {
       statements[pause])
   }
 
-  /// A loop without an end in a task that keeps an object which it captures weakly.
+  /// A loop that only a cancellation ends, in a task that keeps an object which it captures weakly.
   private func findEndlessOwner(_ work: ClosureExprSyntax) {
     guard work.signature?.capture?.trimmedDescription.contains("weak self") ?? false,
       let owner = work.statements.firstIndex(where: \.keepsSelf),
@@ -97,7 +97,8 @@ private final class TrapFinder: FunctionVisitor {
     else { return }
     add(
       .effectAdded,
-      "The loop keeps `self`, which the closure captures weakly, and goes on for ever.", loop)
+      "The loop keeps `self`, which the closure captures weakly, until the task is cancelled.",
+      loop)
   }
 
   /// A group that has the first result, and then waits for a task that a cancellation doesn't end.
