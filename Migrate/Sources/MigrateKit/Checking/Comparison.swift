@@ -189,7 +189,7 @@ final class Comparison {
     /// The cases of enumerations that values are known to be.
     let cases: [Substring: Substring]
     /// The calls that fail, and the values that are nil.
-    let failures: [Substring]
+    let failures: Set<String>
     let missing: [Substring]
     /// The questions about types whose answer is no.
     let otherTypes: [String]
@@ -200,8 +200,7 @@ final class Comparison {
       present = path.present
       signature = shared.map { path.decisions[$0].map { $0 ? 1 : 2 } ?? 0 }
       cases = Comparison.cases(path)
-      failures = path.decisions.filter { $0.value && $0.key.hasPrefix("fails: ") }
-        .map { $0.key.dropFirst(7) }
+      failures = path.failures
       missing = path.decisions.filter { !$0.value && $0.key.hasSuffix(" != nil") }
         .map { $0.key.dropLast(7) }
       otherTypes = path.decisions.filter { !$0.value && $0.key.contains(" is ") }.map(\.key)

@@ -487,7 +487,7 @@ private struct Side {
 
 extension Path {
   /// The calls that fail on the path.
-  fileprivate var failures: Set<String> {
+  var failures: Set<String> {
     Set(
       decisions.filter { $0.value && $0.key.hasPrefix("fails: ") }.map {
         String($0.key.dropFirst(7))

@@ -167,7 +167,6 @@ extension Comparison {
   /// or a local variable is set makes no difference, unless it keeps the main thread busy.
   static func isBound(_ event: Event) -> Bool {
     if event.subject == "sleep" || event.isLog || event.isAwaited { return false }
-    if event.isLocal, event.kind == .set { return false }
     if !event.isStrong || event.isLocal, event.executor != .main || event.isCheap { return false }
     return event.isStrong || event.baseName.first?.isUppercase != true
   }

@@ -359,6 +359,8 @@ final class Machine {
       state.events[state.events.count - 1].isOptional = target.hasOptionalReceiver
       state.events[state.events.count - 1].isLocal =
         target.root.map { state.variables.contains($0) } ?? false
+      // Its value is described by itself.
+      state.events[state.events.count - 1].isCheap = state.events[state.events.count - 1].isLocal
       state.assigned[subject, default: 0] += 1
       let isStored = if case .promise = value { true } else { isPromise }
       state.stored[subject] = isStored ? value : nil

@@ -71,7 +71,7 @@ struct Event {
   var isOptional = false
   /// Whether this changes a local variable.
   var isLocal = false
-  /// Whether the declaration says that a small value is made from small ones.
+  /// Whether the declaration says that a small value is made from small ones, or a local variable is set.
   var isCheap = false
 }
 
