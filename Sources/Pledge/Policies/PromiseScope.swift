@@ -26,8 +26,8 @@
 public final class PromiseScope: Sendable {
   /// A promise that is bound to the scope.
   private struct Work {
-    /// Cancels the promise; nil until it is known, and after the promise has settled.
-    var cancel: (@Sendable () -> Void)?
+    /// The promise; nil until it is known.
+    var promise: Cell?
     var isCancelled = false
     /// The number of things whose end the work waits for: the promise, cancellations of it, and what
     /// these leave behind.
@@ -61,7 +61,9 @@ public final class PromiseScope: Sendable {
 
   deinit {
     // Nothing can wait for the end of the work anymore.
-    for id in markAllCancelled() { state.withLock { $0.work[id]?.cancel }?() }
+    for id in markAllCancelled() {
+      state.withLock { $0.work[id]?.promise }?.cancelWithoutNote()
+    }
   }
 
   /// The number of bound promises, and of operations of the scope, whose work hasn't ended, as
@@ -90,11 +92,11 @@ public final class PromiseScope: Sendable {
 
   /// Cancels the work with this number, whose end waits for what that leaves.
   private func cancelWork(_ id: Int) {
-    let cancel = state.withLock { state in
-      if state.work[id]?.cancel != nil { state.work[id]?.parts += 1 }
-      return state.work[id]?.cancel
+    let promise = state.withLock { state in
+      if state.work[id]?.promise != nil { state.work[id]?.parts += 1 }
+      return state.work[id]?.promise
     }
-    if let cancel { endPart(of: id, after: RemainingWork.collect { cancel() }) }
+    if let promise { endPart(of: id, after: RemainingWork.collect { promise.cancelWithoutNote() }) }
   }
 
   /// Closes the scope: cancels all work that is bound to it, and returns a guarantee that is
@@ -174,10 +176,10 @@ public final class PromiseScope: Sendable {
     let bound = source.derive(T.self, .copy) { $0.copyResult(of: $1, as: T.self) }
     bound.attach(
       Handler(.watchingObserver, of: bound, on: .inPlace, body: nil) { [weak self] _, bound in
-        self?.settle(id, bound.rejection?.remainingWork ?? [])
+        self?.endPart(of: id, after: bound.rejection?.remainingWork ?? [])
       })
     let isCancelled = state.withLock { state in
-      state.work[id]?.cancel = { bound.cancelWithoutNote() }
+      state.work[id]?.promise = bound
       return state.work[id]?.isCancelled ?? false
     }
     if isCancelled { cancelWork(id) }
@@ -197,28 +199,19 @@ public final class PromiseScope: Sendable {
     if let id { endPart(of: id, after: work) }
   }
 
-  /// Records that a promise has settled, and leaves `work`.
-  private func settle(_ id: Int, _ work: [RemainingWork]) {
-    let settled = state.withLock { state in
-      let work = state.work[id]
-      state.work[id]?.cancel = nil
-      return work
-    }
-    withExtendedLifetime(settled) {}
-    endPart(of: id, after: work)
-  }
-
   /// Records that a part of the work with this number has ended, or ends with `rest`.
   private func endPart(of id: Int, after rest: [RemainingWork]) {
     if !rest.isEmpty {
       rest.ended().done(on: .immediate) { [weak self] in self?.endPart(of: id, after: []) }
       return
     }
-    let ends = state.withLock { state in
+    let (ended, ends) = state.withLock { state in
       state.work[id]?.parts -= 1
-      if state.work[id]?.parts == 0 { state.work[id] = nil }
-      return state.takeEnds()
+      let ended = state.work[id]?.parts == 0 ? state.work.removeValue(forKey: id) : nil
+      return (ended, state.takeEnds())
     }
+    // The last reference to the promise can be the scope's.
+    withExtendedLifetime(ended) {}
     for resolver in ends { resolver.fulfill() }
   }
 }
