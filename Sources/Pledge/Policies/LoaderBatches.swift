@@ -50,7 +50,7 @@ final class LoaderBatches<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         PromiseError.invalidArgument("`maxBatchSize` must be at least 1, not \(maximum)."))
     }
     let (promise, resolver) = Promise<Value>.withResolvers()
-    let priority = Task.currentPriority
+    let priority = TaskPriority.current
     let fresh = Batch(CoalescedWork(in: .current))
     let (batch, number, isFull) = state.withLock { state -> (Batch, Int, Bool) in
       let batch = state.waiting ?? fresh

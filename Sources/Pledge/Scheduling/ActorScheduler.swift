@@ -14,7 +14,7 @@ final class ActorScheduler: SerialScheduler, @unchecked Sendable {
 
   override var name: String { "\(type(of: actor))" }
 
-  override var currentUrgency: Urgency { Urgency(Task.currentPriority) }
+  override var currentUrgency: Urgency { Urgency(.current) }
 
   override func requestTurn(_ urgency: Urgency) {
     Self.hop(to: actor, urgency.priority) { [queue] in queue.runTurn(urgency) }

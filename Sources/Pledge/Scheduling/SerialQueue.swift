@@ -23,6 +23,18 @@ struct Urgency {
   var bit: UInt8 { 1 << rank }
 }
 
+extension TaskPriority {
+  /// The priority of the current task or thread.
+  ///
+  /// On Linux, threads other than the main thread have none, so that `Task.currentPriority` is zero
+  /// outside of tasks: less than that of any task, although the tasks that such a thread starts have
+  /// medium priority.
+  static var current: TaskPriority {
+    let priority = Task.currentPriority
+    return priority.rawValue == 0 ? .medium : priority
+  }
+}
+
 /// The jobs that wait for one serial executor, in order.
 ///
 /// All schedulers of an executor share one queue: those of two actors with the same executor, or of

@@ -74,6 +74,18 @@ import Testing
       }
     }
   }
+
+  @Test func handlerFromAThreadWithoutPriority_hasThatOfATaskFromThere() async throws {
+    actor Owner {}
+    let owner = Owner()
+    let (handler, task) = try await Promise(on: DispatchQueue(label: "no priority")) {
+      (
+        Promise.value(()).map(on: .actor(owner)) { Task.currentPriority },
+        Task.detached { Task.currentPriority }
+      )
+    }.value
+    #expect(try await handler.value == task.value)
+  }
 }
 
 /// An actor on the main actor's executor.
