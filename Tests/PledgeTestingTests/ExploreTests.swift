@@ -160,22 +160,26 @@ private final class Account: Sendable {
 
   @Test func serialExecutor_keepsItsOrder_aConcurrentOneDoesNot() async throws {
     func orders(
-      _ executor: @escaping @Sendable (Simulation) -> SimulatedExecutor
+      _ executor: @escaping @Sendable (Simulation) -> any PromiseExecutor
     ) async throws -> Set<[Int]> {
       let seen = Recorder<[Int]>()
       try await explore { simulation in
         let executor = executor(simulation)
         let order = Recorder<Int>()
-        let jobs = (0..<3).map { number in
+        func run(_ number: Int, on executor: some PromiseExecutor) -> Promise<Void> {
           Promise.value(number).done(on: executor) { order.record($0) }
         }
+        let jobs = (0..<3).map { run($0, on: executor) }
         _ = try await Promise.all(jobs).value
         seen.record(order.events)
       }
       return Set(seen.events)
     }
     #expect(try await orders { $0.executor("serial") } == [[0, 1, 2]])
+    #expect(try await orders { _ in DispatchQueue(label: "serial") } == [[0, 1, 2]])
     #expect(try await orders { $0.concurrentExecutor("pool") }.count == 6)
+    #expect(try await orders { _ in .global }.count == 6)
+    #expect(try await orders { _ in DispatchQueue.global() }.count == 6)
   }
 
   @Test func deviations_boundTheOrders() async throws {

@@ -11,7 +11,7 @@ package enum Queues {
 
   /// Whether `queue` is one of the global concurrent queues, for which Dispatch returns a new object
   /// each time on Linux.
-  static func isGlobal(_ queue: AnyObject) -> Bool {
+  package static func isGlobal(_ queue: AnyObject) -> Bool {
     (queue as? DispatchQueue)?.label.hasPrefix("com.apple.root.") == true
   }
 

@@ -95,7 +95,7 @@ enum Following {
   static let start: Void = {
     Queues.setFollower { queue, body in
       guard let steps, queue.label != DispatchQueue.main.label else { return follow(nil, body) }
-      let line = queue === DispatchQueue.global() ? nil : ObjectIdentifier(queue)
+      let line = Queues.isGlobal(queue) ? nil : ObjectIdentifier(queue)
       // On the queue, which can belong to code outside the simulation, too.
       steps.add(queue.label, after: line) {
         queue.sync { Queues.withSingleJobs(on: queue, body) }
