@@ -266,6 +266,17 @@ extension CircuitBreaker {
     run(SourceLocation(fileID: fileID, line: line), Placed(operation))
   }
 
+  /// The same as `run(_:)`, for a guarantee or a promise of another module.
+  @_disfavoredOverload
+  public func run<T: Thenable>(
+    fileID: StaticString = #fileID, line: UInt = #line,
+    @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> T
+  ) -> Promise<T.Value> {
+    run(
+      SourceLocation(fileID: fileID, line: line),
+      Placed(operation).map { operation in { try operation().source } })
+  }
+
   /// Runs an asynchronous `operation` unless the circuit is open.
   ///
   /// If it is open, the returned promise is rejected with ``CircuitOpenError``. Cancelling the

@@ -96,6 +96,17 @@ public struct ResiliencePipeline: Sendable, CustomStringConvertible {
     run(policies[...], SourceLocation(fileID: fileID, line: line), Placed(operation).kept())
   }
 
+  /// The same as `run(_:)`, for a guarantee or a promise of another module.
+  @_disfavoredOverload
+  public func run<T: Thenable>(
+    fileID: StaticString = #fileID, line: UInt = #line,
+    @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> T
+  ) -> Promise<T.Value> {
+    run(
+      policies[...], SourceLocation(fileID: fileID, line: line),
+      Placed(operation).map { operation in { @Sendable in try operation().source } }.kept())
+  }
+
   private func run<T: Sendable>(
     _ policies: ArraySlice<Policy>, _ origin: SourceLocation,
     _ operation: Placed<@Sendable () throws -> Promise<T>>

@@ -33,6 +33,15 @@ import Testing
     #expect("\(pipeline)" == "ResiliencePipeline: no policies")
   }
 
+  @Test func guarantee_isTheResult_likeAPromise() async throws {
+    let pipeline = ResiliencePipeline(.timeout(.seconds(2)), clock: clock)
+    try await expectFulfillment(of: pipeline.run { Guarantee.value(7) }, with: 7)
+    try await expectFulfillment(of: breaker().run { Guarantee.value(7) }, with: 7)
+    let late = pipeline.run { Promise<Int>.never.replaceError(with: 0) }
+    await clock.run(until: late)
+    try await expectRejection(of: late, with: TimeoutError(duration: .seconds(2)))
+  }
+
   @Test func description_namesThePoliciesInOrder() {
     let pipeline = ResiliencePipeline(
       .timeout(.seconds(9)), .retry(.fixed(attempts: 3)), .limiter(Limiter(1)),
