@@ -102,7 +102,9 @@ extension Promise {
         let outcome = Promise(cell: source)
         do {
           // The cleanup must not be cancelled along with the work that it follows.
-          let cleanup = try body().source.chained(.inPlace { _ in outcome })
+          let awaited = try body().source
+          if awaited.cell === handler { throw PromiseError.returnedItself }
+          let cleanup = awaited.chained(.inPlace { _ in outcome })
           let inner = cleanup.cell.derive(Value.self, .cleanup) { handler, source in
             handler.copyResult(of: source, as: Value.self)
           }

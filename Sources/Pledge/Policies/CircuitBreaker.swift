@@ -43,7 +43,7 @@ public final class CircuitBreaker: Sendable {
       Threshold(kind: .consecutive(max(count, 1)))
     }
 
-    /// Opens when at least a part of the last calls failed.
+    /// Opens when a call fails, and at least a part of the last calls failed.
     ///
     /// It takes one byte of memory for each call in the window.
     ///
@@ -62,7 +62,7 @@ public final class CircuitBreaker: Sendable {
         kind: .last(count: count, rate: rate, minimum: min(max(minimumCalls, 1), count)))
     }
 
-    /// Opens when at least a part of the calls that ended in the last `period` failed.
+    /// Opens when a call fails, and at least a part of the calls that ended in the last `period` failed.
     ///
     /// Calls leave the window a tenth of the period at a time.
     ///

@@ -20,8 +20,11 @@ struct CircuitState {
   private let probeLimit: Int
   private var phase = Phase.closed
   private var window: CallWindow
-  /// The number of the current phase: a call counts only in the one in which it was admitted.
+  /// The number of calls that are admitted now, which changes with the phase, and when probes give their
+  /// places back.
   private var era = 0
+  /// The first number of the current phase: a call counts only in the one in which it was admitted.
+  private var firstEra = 0
   private var pendingProbes = 0
   private var succeededProbes = 0
   private var lastProbe: Int64 = 0
@@ -66,6 +69,7 @@ struct CircuitState {
       guard let end = end(from: lastProbe) else { return .rejected(nil) }
       if openTime == 0 || now < end { return .rejected(max(end - now, 0)) }
       pendingProbes = 0
+      era &+= 1
     }
     pendingProbes += 1
     lastProbe = now
@@ -74,17 +78,16 @@ struct CircuitState {
 
   /// Records the end of a call that was admitted in `era`.
   mutating func end(_ era: Int, _ outcome: CircuitOutcome, at now: Int64) {
-    guard era == self.era else { return }
+    guard era >= firstEra else { return }
+    if phase == .halfOpen, era == self.era { pendingProbes -= 1 }
     switch (phase, outcome) {
-    case (.closed, .ignored), (.open, _): break
+    case (_, .ignored), (.open, _): break
     case (.closed, _):
       if window.record(isFailure: outcome == .failure, at: now) {
         enter(.open(until: end(from: now)))
       }
-    case (.halfOpen, .ignored): pendingProbes = max(pendingProbes - 1, 0)
     case (.halfOpen, .failure): enter(.open(until: end(from: now)))
     case (.halfOpen, .success):
-      pendingProbes = max(pendingProbes - 1, 0)
       succeededProbes += 1
       if succeededProbes == probeLimit { enter(.closed) }
     }
@@ -104,6 +107,7 @@ struct CircuitState {
     let old = exchange(&phase, with: new)
     window.clear()
     era &+= 1
+    firstEra = era
     pendingProbes = 0
     succeededProbes = 0
     switch (old, new) {

@@ -38,9 +38,10 @@ public final class DataLoader<Key: Hashable & Sendable, Value: Sendable>: Sendab
   /// - Parameters:
   ///   - maxBatchSize: The maximum number of keys in a batch; nil for no limit.
   ///   - delay: The time that a batch waits for further keys. With zero or less, a batch waits for
-  ///     the end of the current turn: until the actor or the executor that requested its first key
-  ///     has run what it was given before. Elsewhere, it starts on a thread of the pool as soon as
-  ///     there is one. A batch with an infinite delay starts only when it is full.
+  ///     the end of the current turn: until the actor, the queue, or the event loop that requested its
+  ///     first key has run what it was given before. Elsewhere, and in a handler on a
+  ///     ``PromiseExecutor`` of your own, it starts on a thread of the pool as soon as there is one. A
+  ///     batch with an infinite delay starts only when it is full.
   ///   - caching: Whether, and for how long, to cache values; nil for no cache.
   ///   - clock: The clock of the delay and of the cache.
   ///   - load: The batch function. It receives each key once, in the order of the requests, and

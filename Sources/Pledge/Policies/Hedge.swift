@@ -176,7 +176,7 @@ nonisolated(nonsending) private func hedgeWithTasks<Value>(
           continue
         }
         group.addTask { .ended(number, await movedResult(of: operation)) }
-        if progress.canStart {
+        if progress.waits(after: number) {
           group.addTask {
             try? await Promise<Void>.after(hedging.delay, time).value
             return .delayed(number)

@@ -25,7 +25,10 @@ struct HedgeProgress<Failure> {
   init(_ hedging: Hedging) { limit = hedging.attempts }
 
   /// Whether there can be further attempts.
-  var canStart: Bool { startedCount < limit }
+  private var canStart: Bool { startedCount < limit }
+
+  /// Whether the next attempt starts when the delay after this one has passed.
+  func waits(after number: Int) -> Bool { number == startedCount && canStart }
 
   mutating func start(needsToken: Bool = false) -> Next {
     startedCount += 1
@@ -180,13 +183,14 @@ final class HedgeRun: Sendable {
       observer.leave(.cancelled)
       return
     }
-    guard state.withLock({ $0.progress.canStart }) else { return }
+    guard state.withLock({ $0.progress.waits(after: number) }) else { return }
     let timer = time.startTimer(after: hedging.delay) { [self] in
       // The operation is user code.
       self.proceed(self.record { $0.pass(after: number) })
     }
     let old = state.withLock { state in
-      state.isOver ? timer : exchange(&state.timer, with: timer)
+      !state.isOver && state.progress.waits(after: number)
+        ? exchange(&state.timer, with: timer) : timer
     }
     withExtendedLifetime(old) {}
   }

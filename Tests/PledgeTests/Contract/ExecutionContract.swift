@@ -111,10 +111,14 @@ import Testing
     try await expectFulfillment(of: end)
   }
 
-  @Test func line6_thenReturningItself_rejectsWithAnErrorThatSaysSo() async throws {
+  @Test(arguments: [false, true])
+  func line6_handlerReturningItsPromise_rejectsWithAnErrorThatSaysSo(cleansUp: Bool) async throws {
     let (start, resolver) = Promise<Int>.withResolvers()
     let itself = Box<Promise<Int>?>(nil)
-    let promise = start.then(on: .immediate) { _ in itself.value ?? .value(0) }
+    let promise =
+      cleansUp
+      ? start.finallyThen { itself.value ?? .value(0) }
+      : start.then(on: .immediate) { _ in itself.value ?? .value(0) }
     itself.value = promise
     resolver.fulfill(1)
     try await expectRejection(of: promise, with: PromiseError.returnedItself)

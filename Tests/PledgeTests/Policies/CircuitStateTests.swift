@@ -102,16 +102,20 @@ import Testing
     #expect(circuit.admitted(at: 11) == era)
     #expect(circuit.admit(at: 20) == .rejected(1))
     // Both are slow. Two others take their places, and only two.
-    for _ in 0..<2 { #expect(circuit.admitted(at: 21) == era) }
+    for _ in 0..<2 { #expect(circuit.admitted(at: 21) == era + 1) }
     #expect(circuit.admit(at: 22) == .rejected(9))
     circuit.end(era, outcome, at: 23)
+    if outcome == .ignored {
+      // Its place isn't free a second time.
+      #expect(circuit.admit(at: 23) == .rejected(8))
+    }
     circuit.end(era, .success, at: 23)
     switch outcome {
     case .success: #expect(circuit.state(at: 23) == .closed)
     case .failure: #expect(circuit.state(at: 23) == .open)
     case .ignored:
       #expect(circuit.state(at: 23) == .halfOpen)
-      circuit.end(era, .success, at: 24)
+      circuit.end(era + 1, .success, at: 24)
       #expect(circuit.state(at: 24) == .closed)
     }
   }
@@ -121,8 +125,8 @@ import Testing
     circuit.end(circuit.admitIfClosed()!, .failure, at: 0)
     let era = circuit.admitted(at: 10)
     // Each takes five times the open time, and another one starts each time that passes.
-    for time in stride(from: Int64(20), to: 60, by: 10) {
-      #expect(circuit.admitted(at: time) == era)
+    for (number, time) in stride(from: Int64(20), to: 60, by: 10).enumerated() {
+      #expect(circuit.admitted(at: time) == era + 1 + number)
     }
     circuit.end(era, .success, at: 60)
     #expect(circuit.state(at: 60) == .closed)

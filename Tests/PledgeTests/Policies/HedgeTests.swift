@@ -95,6 +95,22 @@ import Testing
     #expect(started.count == 2)
   }
 
+  @Test func anAttemptThatFailsInPlace_leavesTheDelayToTheNext() async throws {
+    let count = CallCounter()
+    let promise = Promise<Int>.hedged(
+      on: .immediate, attempts: 3, delay: .seconds(1), clock: clock
+    ) {
+      switch count.call() {
+      case 1: .rejected(Boom())
+      case 2: .never
+      default: .value(3)
+      }
+    }
+    #expect(count.count == 2)
+    await clock.advance(by: .seconds(1))
+    try await expectFulfillment(of: promise, with: 3)
+  }
+
   @Test func anAbandonedAttempt_isFollowedByTheNext_afterTheDelay() async throws {
     let (abandoned, resolver) = Promise<Int>.withResolvers()
     let count = CallCounter()
