@@ -239,15 +239,6 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     #expect(await Guarantee.value(1).asyncMap { $0 + 1 }.asyncFinally { calls.call() }.value == 2)
   }
 
-  @Test func cancellingAnAsyncMap_rejectsAtOnce() async throws {
-    let work = StubbornWork()
-    let promise = Promise.value(1).asyncMap { _ in await work.run() }
-    try await work.started.value
-    promise.cancel()
-    try await expectCancellation(of: promise)
-    work.open()
-  }
-
   @Test func resolverMethods_areHandlers() async throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
     Promise.value(4).done(resolver.fulfill).catch(resolver.reject)

@@ -139,23 +139,6 @@ import Testing
     #expect(limiter.waitingCount == 0)
   }
 
-  @Test func prioritiesOfTheirOwn_areForgotten_whenTheirOperationStarts() async throws {
-    let limiter = Limiter(1)
-    var (gate, resolver) = Promise<Void>.withResolvers()
-    limiter.run(on: .immediate) { [gate] in gate }.ignoreErrors()
-    // Newer operations have a higher priority, so that none but the newest ever starts.
-    for priority in 1...100 {
-      let (next, nextResolver) = Promise<Void>.withResolvers()
-      limiter.run(on: .immediate, priority: -priority) { Promise<Void>.never }.ignoreErrors()
-      limiter.run(on: .immediate, priority: priority) { next }.ignoreErrors()
-      resolver.fulfill()
-      (gate, resolver) = (next, nextResolver)
-    }
-    #expect(limiter.runningCount == 1)
-    #expect(limiter.waitingCount == 100)
-    withExtendedLifetime(resolver) {}
-  }
-
   @Test func cancellingAWaitingOne_takesItOut_aRunningOne_cancelsIt() async throws {
     let limiter = Limiter(1)
     let promises = run(limiter, 0..<3)

@@ -23,13 +23,6 @@ import Testing
     return promise
   }
 
-  @Test func firstAttempt_onImmediate_startsInTheCall() async throws {
-    let promise = Promise.retry(
-      on: .immediate, .fixed(attempts: 3), clock: clock, operation(failures: 0))
-    #expect(attempts.count == 1)
-    try await expectFulfillment(of: promise, with: 1)
-  }
-
   private static let requested = {
     var policy = RetryPolicy.fixed(attempts: 3, delay: .seconds(1))
     policy.requestedDelay = { ($0 as? Boom)?.code == 1 ? .seconds(100) : nil }

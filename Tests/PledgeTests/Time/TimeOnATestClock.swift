@@ -129,17 +129,6 @@ private struct BrokenClock: Clock {
     withExtendedLifetime(resolver) {}
   }
 
-  @Test func timeout_ofZeroOrLess_rejectsAtOnce_unlessSettled() async throws {
-    for duration in [Duration.zero, .seconds(-5)] {
-      let (promise, resolver) = Promise<Int>.withResolvers()
-      let limited = promise.timeout(after: duration, clock: clock)
-      try await expectRejection(of: limited, with: TimeoutError.self)
-      #expect(!resolver.fulfill(1))
-      try await expectFulfillment(
-        of: Promise.value(2).timeout(after: duration, clock: clock), with: 2)
-    }
-  }
-
   @Test func timeoutError_tellsTheTime_orThatItWasOver() async throws {
     #expect("\(TimeoutError(duration: .seconds(5)))" == "Timed out after 5.0 seconds.")
     #expect(
