@@ -63,9 +63,7 @@ import Testing
   }
 
   @Test func attempt_isAPromiseOfItsOwn() async throws {
-    let told = CallCounter()
-    let (shared, resolver) = Promise<Int>.withResolvers()
-    resolver.onCancel { told.call() }
+    let (shared, resolver, told) = Promise<Int>.withToldProducer()
     let other = shared.map(on: .immediate) { $0 + 1 }
     let attempts = [Promise.attempt { shared }, Promise.attempt { shared }]
     for attempt in attempts {
