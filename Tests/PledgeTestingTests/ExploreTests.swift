@@ -277,9 +277,8 @@ private final class Account: Sendable {
 
   @Test func bodyThatWaitsForNothing_isStuck() async throws {
     let failure = try await failure { simulation in
-      let (promise, resolver) = Promise<Int>.withResolvers()
+      let promise = Promise<Int>.never
       _ = try await promise.map(on: simulation.executor("a")) { $0 }.value
-      withExtendedLifetime(resolver) {}
     }
     #expect(failure.description.contains("no step is ready"))
   }
@@ -330,12 +329,11 @@ private final class Account: Sendable {
 
   @Test func followedPromise_thatNeverSettles_letsNoTimePass() async throws {
     let failure = try await failure { simulation in
-      let (promise, resolver) = Promise<Int>.withResolvers()
+      let promise = Promise<Int>.never
       let limited = simulation.clock.follow(promise)
         .timeout(after: .seconds(1), clock: simulation.clock)
       defer { promise.cancel() }
       _ = await limited.result
-      withExtendedLifetime(resolver) {}
     }
     #expect(failure.description.contains("virtual time can't pass"))
   }

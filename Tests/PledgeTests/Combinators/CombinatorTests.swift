@@ -93,7 +93,7 @@ import Testing
   }
 
   @Test func race_withASettledOneInTheMiddle_releasesTheRest_newestFirst() throws {
-    let (shared, resolver) = Promise<Int>.withResolvers()
+    let shared = Promise<Int>.never
     let executor = ManualExecutor()
     // Only the last consumer to be removed waits for the cleanup.
     let waiting = shared.finally(on: executor) {}
@@ -104,7 +104,6 @@ import Testing
     #expect(try race.currentResult?.get() == 3)
     executor.runAll()
     #expect(!first.isPending)
-    withExtendedLifetime(resolver) {}
   }
 
   @Test func emptyInputs() async throws {

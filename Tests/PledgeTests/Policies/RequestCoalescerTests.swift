@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test func allCallersCancel_theWorkIsCancelledOnce() async throws {
-    let (work, resolver, told) = Promise<Int>.withToldProducer()
+    let (work, _, told) = Promise<Int>.withToldProducer()
     let callers = (0..<5).map { _ in ask(work) }
     for caller in callers { caller.cancel() }
     await #expect(throws: CancellationError.self) { try await work.value }

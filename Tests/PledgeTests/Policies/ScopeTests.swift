@@ -67,7 +67,7 @@ import Testing
   @Test func workOfAClosedScope_isRejected_andDoesNotStart() async throws {
     let scope = PromiseScope()
     scope.close()
-    let (pending, resolver) = Promise<Int>.withResolvers()
+    let pending = Promise<Int>.never
     let works = [
       pending.bound(to: scope),
       scope.run { () async throws -> Int in 1 },
@@ -81,7 +81,6 @@ import Testing
     }
     // It had no other consumer.
     try await expectCancellation(of: pending)
-    withExtendedLifetime(resolver) {}
   }
 
   @Test func aPromiseWithAnotherConsumer_isNotWaitedFor() async throws {
