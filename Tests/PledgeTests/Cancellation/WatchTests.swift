@@ -138,7 +138,7 @@ import Testing
   @Test(arguments: [false, true])
   func promiseInTheMiddleOfALoop_isWatched(isWatchedFirst: Bool) {
     let seen = Recorder<String>()
-    let (inner, resolver, told) = Promise<Int>.withToldProducer()
+    let (inner, _, told) = Promise<Int>.withToldProducer()
     let middle = Promise.value(0).then(on: .immediate) { _ in inner }
     if isWatchedFirst { middle.watch(on: .immediate) { seen.record("\($0)") } }
     let outer = Promise.value(0).then(on: .immediate) { _ in middle }

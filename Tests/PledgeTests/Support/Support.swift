@@ -193,12 +193,13 @@ struct StubbornWork: Sendable {
 }
 
 extension Promise {
-  /// Creates a pending promise, and a counter of how often its producer is told of a cancellation.
+  /// Creates a promise that stays pending without its resolver, and a counter of how often its
+  /// producer is told of a cancellation.
   static func withToldProducer() -> (promise: Promise, resolver: Resolver<Value>, told: CallCounter)
   {
     let (promise, resolver) = withResolvers()
     let told = CallCounter()
-    resolver.onCancel { told.call() }
+    resolver.onCancel { withExtendedLifetime(resolver) { _ = told.call() } }
     return (promise, resolver, told)
   }
 
