@@ -99,15 +99,6 @@ import Testing
     #expect(order.events == ["result", "idle"])
   }
 
-  @Test func operationThatStartsImmediately_takesNoPlaceInTheQueue() throws {
-    let limiter = Limiter(2, queueCapacity: 0)
-    let operation = limiter.run(on: .immediate) { Promise.value(1) }
-    #expect(operation.state == "fulfilled: 1")
-    limiter.pause()
-    let paused = limiter.run(on: .immediate) { Promise.value(3) }
-    #expect(throws: Limiter.QueueFullError.self) { try paused.currentResult?.get() }
-  }
-
   @Test func idle_cancelled_leavesNothing() async throws {
     let limiter = Limiter(1)
     let promises = run(limiter, 0..<1)

@@ -35,13 +35,6 @@ import Testing
     #expect(try await again.value == 9)
   }
 
-  @Test func keepsNoErrors() async throws {
-    let failed = ask(.rejected(Boom()))
-    await #expect(throws: Boom.self) { try await failed.value }
-    #expect(try await ask(.value(4)).value == 4)
-    try starts.expect(2)
-  }
-
   private let clock = TestClock()
 
   /// Requests the value of `key`, and returns how often work was started.
