@@ -152,12 +152,6 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     try taken.expect(4)
   }
 
-  @Test(arguments: When.allCases)
-  func asVoid(when: When) async throws {
-    try await expectFulfillment(of: when.fulfill(1) { $0.asVoid() })
-    try await expectRejection(of: when.reject { $0.asVoid() }, with: Boom())
-  }
-
   @Test(arguments: When.allCases, Place.all)
   func guarantees(when: When, place: Place) async throws {
     let on = place.executor
