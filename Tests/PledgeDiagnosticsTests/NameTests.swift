@@ -56,10 +56,7 @@ extension TraceTests {
           tracing { trace in
             let (promise, resolver) = Promise<Int>.withResolvers()
             let (guarantee, guaranteeResolver) = Guarantee<Int>.withResolvers()
-            var calls = OperatorCalls()
-            calls.addOperators(of: promise)
-            calls.addOperators(of: guarantee)
-            calls.addCombinators(of: promise)
+            let calls = OperatorCalls(of: promise, guarantee)
             let nodes = trace.pendingTree().nodes
             for (name, id) in calls.all {
               #expect(nodes.first { $0.promise == id }?.operation == name)
@@ -84,10 +81,7 @@ extension TraceTests {
         ]
         let (promise, resolver) = Promise<Int>.withResolvers()
         let (guarantee, guaranteeResolver) = Guarantee<Int>.withResolvers()
-        var calls = OperatorCalls()
-        calls.addOperators(of: promise)
-        calls.addOperators(of: guarantee)
-        calls.addCombinators(of: promise)
+        let calls = OperatorCalls(of: promise, guarantee)
         #expect(names.count > 50)
         #expect(Set(names).subtracting(others) == Set(calls.all.map(\.name)))
         resolver.fulfill(1)
@@ -102,6 +96,12 @@ extension TraceTests {
     /// An ID could be reused if its promise were released.
     private var kept: [Any] = []
 
+    init(of promise: Promise<Int>, _ guarantee: Guarantee<Int>) {
+      addOperators(of: promise)
+      addOperators(of: guarantee)
+      addCombinators(of: promise)
+    }
+
     private mutating func add<Value>(_ name: String, _ promise: Promise<Value>) {
       kept.append(promise)
       promise.ignoreErrors()
@@ -113,7 +113,7 @@ extension TraceTests {
       all.append((name, guarantee.id))
     }
 
-    mutating func addOperators(of p: Promise<Int>) {
+    private mutating func addOperators(of p: Promise<Int>) {
       let queue = DispatchQueue(label: "queue")
       add("map", p.map { $0 + 1 })
       add("map", p.map(on: queue) { $0 + 1 })
@@ -146,7 +146,7 @@ extension TraceTests {
       add("deadline", p.deadline(.now + .seconds(100)))
     }
 
-    mutating func addOperators(of g: Guarantee<Int>) {
+    private mutating func addOperators(of g: Guarantee<Int>) {
       let queue = DispatchQueue(label: "queue")
       add("map", g.map { $0 + 1 })
       add("map", g.map(on: queue) { $0 + 1 })
@@ -155,7 +155,7 @@ extension TraceTests {
       add("asVoid", g.asVoid())
     }
 
-    mutating func addCombinators(of p: Promise<Int>) {
+    private mutating func addCombinators(of p: Promise<Int>) {
       let policy = RetryPolicy.exponential(attempts: 3, from: .seconds(1))
       add("all", Promise.all([p, p]))
       add("all", Promise.all(p, p))

@@ -182,20 +182,16 @@ private final class Account: Sendable {
     #expect(try await orders { _ in DispatchQueue.global() }.count == 6)
   }
 
-  @Test func deviations_boundTheOrders() async throws {
-    let bounded = try await explore(.all(deviations: 1)) { simulation in
+  @Test func deviations_andALimit_boundTheOrders() async throws {
+    let fourJobs: @Sendable (Simulation) async throws -> Void = { simulation in
       let jobs = (0..<4).map { number in
         Promise.value(number).asVoid().done(on: simulation.executor("\(number)")) {}
       }
       _ = try await Promise.all(jobs).value
     }
+    let bounded = try await explore(.all(deviations: 1), fourJobs)
     #expect(bounded.isComplete && bounded.orderCount > 1 && bounded.orderCount < 24)
-    let cut = try await explore(.all(limit: 3)) { simulation in
-      let jobs = (0..<4).map { number in
-        Promise.value(number).asVoid().done(on: simulation.executor("\(number)")) {}
-      }
-      _ = try await Promise.all(jobs).value
-    }
+    let cut = try await explore(.all(limit: 3), fourJobs)
     #expect(!cut.isComplete && cut.orderCount == 3)
   }
 
@@ -285,27 +281,18 @@ private final class Account: Sendable {
 
   @Test func bodyThatWaitsForNothing_isStuck() async throws {
     let failure = try await failure { simulation in
-      let (promise, resolver) = Promise<Int>.withResolvers()
+      let promise = Promise<Int>.never
       _ = try await promise.map(on: simulation.executor("a")) { $0 }.value
-      withExtendedLifetime(resolver) {}
     }
     #expect(failure.description.contains("no step is ready"))
   }
 
-  @Test func bodyWithoutEnd_runsOutOfSteps() async throws {
-    let failure = try await failure(steps: 100) { simulation in
+  @Test(arguments: [(100, 100), (.min, 0)])
+  func bodyWithoutEnd_runsOutOfSteps(limit: Int, count: Int) async throws {
+    let failure = try await failure(steps: limit) { simulation in
       while true { try await simulation.clock.sleep(for: .seconds(1)) }
     }
-    #expect(failure.description.contains("had not ended after 100 steps"))
-  }
-
-  @Test func limitOfStepsBelowZero_isZero() async {
-    await #expect(processExitsWith: .success) {
-      let error = await #expect(throws: FailingOrderError.self) {
-        try await explore(steps: .min) { _ in }
-      }
-      #expect(error?.description.contains("had not ended after 0 steps") == true)
-    }
+    #expect(failure.description.contains("had not ended after \(count) steps"))
   }
 
   @Test func notes_standBelowTheirSteps() async throws {
@@ -346,12 +333,11 @@ private final class Account: Sendable {
 
   @Test func followedPromise_thatNeverSettles_letsNoTimePass() async throws {
     let failure = try await failure { simulation in
-      let (promise, resolver) = Promise<Int>.withResolvers()
+      let promise = Promise<Int>.never
       let limited = simulation.clock.follow(promise)
         .timeout(after: .seconds(1), clock: simulation.clock)
       defer { promise.cancel() }
       _ = await limited.result
-      withExtendedLifetime(resolver) {}
     }
     #expect(failure.description.contains("virtual time can't pass"))
   }
@@ -380,24 +366,17 @@ private final class Account: Sendable {
     #expect(!failure.isRepeatable)
   }
 
-  @Test func orderOfAnotherProgram_isNotRepeatable() async throws {
-    let failure = try await failure(.replay("0:9")) { simulation in
+  @Test(arguments: [
+    ("0:9", "0:9 chooses a step that does not exist; 2 were ready"),
+    ("0:1 70:1", " choices, before 70:1"), ("70:1", " choices, before 70:1"),
+  ])
+  func orderOfAnotherProgram_isNotRepeatable(order: String, text: String) async throws {
+    let failure = try await failure(.replay(order)) { simulation in
       async let first: Void = simulation.clock.sleep(for: .seconds(1))
       async let second: Void = simulation.clock.sleep(for: .seconds(1))
       _ = try await (first, second)
     }
-    #expect(failure.description.contains("0:9 chooses a step that does not exist; 2 were ready"))
-  }
-
-  @Test func orderOfALongerProgram_isNotRepeatable() async throws {
-    for order in ["0:1 70:1", "70:1"] {
-      let failure = try await failure(.replay(order)) { simulation in
-        async let first: Void = simulation.clock.sleep(for: .seconds(1))
-        async let second: Void = simulation.clock.sleep(for: .seconds(1))
-        _ = try await (first, second)
-      }
-      #expect(failure.description.contains(" choices, before 70:1"))
-    }
+    #expect(failure.description.contains(text))
   }
 
   @Test func programThatTakesOtherStepsEachTime_isNoFailure() async throws {
@@ -411,24 +390,15 @@ private final class Account: Sendable {
     #expect(!report.isComplete && report.orderCount > 1)
   }
 
-  @Test(arguments: ["", "0:0", "1:2 1:3", "later"])
-  func textThatIsNoOrder_isAnError(text: String) async {
+  @Test(
+    arguments: ["", "0:0", "1:2 1:3", "later"].map { (.replay($0), "isn't an order") }
+      + [.all(limit: 0), .random(seed: 1, count: 0), .random(seed: 1, count: -1)]
+      .map { ($0, "must be at least 1") } as [(Orders, String)])
+  func textThatIsNoOrder_orNoOrders_isAnError(orders: Orders, text: String) async {
     let error = await #expect(throws: PromiseError.self) {
-      try await explore(.replay(text)) { _ in Issue.record("There is no order to run in.") }
+      try await explore(orders) { _ in Issue.record("There is no order to run in.") }
     }
-    #expect(error?.description.contains("isn't an order") == true)
-  }
-
-  @Test func numberOfOrders_isAtLeastOne() async throws {
-    let orders: [Orders] = [
-      .all(limit: 0), .random(seed: 1, count: 0), .random(seed: 1, count: -1),
-    ]
-    for orders in orders {
-      let error = await #expect(throws: PromiseError.self) {
-        try await explore(orders) { _ in Issue.record("There is no order to run in.") }
-      }
-      #expect(error?.description.contains("must be at least 1") == true)
-    }
+    #expect(error?.description.contains(text) == true)
   }
 
   @Test func descriptionOfAFailure_hasTheLastSteps() async throws {

@@ -257,24 +257,6 @@ private let programs: [String: Program] = [
     await clock.advance(by: .seconds(100))
     return await text(limited)
   },
-  "task group": Program(expected: "[1, 2, 3, 4]") { clock in
-    let counter = Counter()
-    let promise = Promise {
-      try await withThrowingTaskGroup(of: Int.self) { group in
-        for number in 1...4 {
-          group.addTask {
-            _ = await counter.raise()
-            try await clock.sleep(for: .seconds(number))
-            _ = await counter.raise()
-            return seconds(clock)
-          }
-        }
-        return try await group.reduce(into: []) { $0.append($1) }
-      }
-    }
-    await clock.advance(by: .seconds(100))
-    return await text(promise)
-  },
   "structured timeout": Program(expected: "done") { clock in
     let counter = Counter()
     let promise = Promise {
@@ -302,53 +284,6 @@ private let programs: [String: Program] = [
     await clock.sleepers(atLeast: 1)
     await clock.advance(by: .seconds(100))
     return await text(promise)
-  },
-  "bounded concurrency": Program(expected: "[1, 1, 2, 2, 3, 3]") { clock in
-    let promise = Promise.all(1...6, concurrently: 2) { _ in
-      Promise.after(.seconds(1), clock: clock).map { seconds(clock) }
-    }
-    await clock.advance(by: .seconds(3))
-    return await text(promise)
-  },
-  "cancellation": Program(expected: "CancellationError") { clock in
-    let long = Promise.after(.seconds(3), clock: clock).map { 1 }
-    let stop = Promise.after(.seconds(1), clock: clock).map { 1 }.done { _ in long.cancel() }
-    await clock.advance(by: .seconds(100))
-    return "\(await text(stop))" == "()" ? await text(long) : "not stopped"
-  },
-  "until a promise settles": Program(expected: "5 at 4") { clock in
-    let counter = Counter()
-    @Sendable func poll() -> Promise<Int> {
-      Promise { await counter.raise() }.then { count in
-        count == 5 ? .value(count) : Promise.after(.seconds(1), clock: clock).then { poll() }
-      }
-    }
-    let promise = poll().timeout(after: .seconds(60), clock: clock)
-    await clock.run(until: promise)
-    return "\(await text(promise)) at \(seconds(clock))"
-  },
-  "one second at a time": Program(expected: "[0, 1, 2, 3]") { clock in
-    let counts = Recorder<Int>()
-    let counter = Counter()
-    let promise = Promise {
-      for _ in 0..<3 {
-        try await clock.sleep(for: .seconds(1))
-        _ = await counter.raise()
-      }
-    }
-    await clock.sleepers(atLeast: 1)
-    for _ in 0..<4 {
-      counts.record(await counter.count)
-      await clock.advance(by: .seconds(1))
-    }
-    return promise.isPending ? "pending" : "\(counts.events)"
-  },
-  "announced work": Program(expected: "1") { clock in
-    let (promise, resolver) = Promise<Int>.withResolvers()
-    DispatchQueue.global().async { DispatchQueue.global().async { resolver.fulfill(1) } }
-    let limited = clock.follow(promise).map { $0 }.timeout(after: .seconds(30), clock: clock)
-    await clock.advance(by: .seconds(100))
-    return await text(limited)
   },
   "a task with a second clock": Program(expected: "10") { clock in
     let (other, counter) = (TestClock(), Counter())

@@ -100,20 +100,6 @@ import Testing
 
 /// The number of sleepers that a test waits for.
 @Suite struct WaitingForSleepers {
-  @Test(.timeLimit(.minutes(10)))
-  func reach_meansAtLeast() async {
-    let clock = TestClock()
-    let tasks = (0..<3).map { _ in Task { try await clock.sleep(for: .seconds(1)) } }
-    await clock.sleepers(atLeast: 3)
-    await clock.sleepers(atLeast: 2)
-    await clock.sleepers(atLeast: 2)
-    #expect(clock.sleeperCount == 3)
-    for task in tasks { task.cancel() }
-    await clock.noSleepers()
-    await clock.noSleepers()
-    #expect(clock.sleeperCount == 0)
-  }
-
   @Test func manyPromises_areWaitedForInLinearTime() async throws {
     let pairs = (0..<20_000).map { _ in Promise<Int>.withResolvers() }
     async let waited: Void = waitForPromises(pairs.map(\.promise))

@@ -1,9 +1,11 @@
+// What can't be called has a message in place of a comment.
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
 // Overloads that can't be called, or are deprecated: they produce a message when a closure has the
 // wrong type. The compiler considers most of them only if no other overload matches. For names from
 // other libraries, see OtherNames.swift.
 
 extension Thenable {
-  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message: "'map' takes a closure without 'await'; use 'asyncMap' for one that awaits"
@@ -13,7 +15,6 @@ extension Thenable {
     -> Promise<U>
   { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message: "'then' takes a closure without 'await'; use 'asyncMap' for one that awaits"
@@ -23,7 +24,6 @@ extension Thenable {
     -> Promise<U>
   { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message: "'done' takes a closure without 'await'; use 'asyncMap' for one that awaits"
@@ -37,7 +37,6 @@ extension Thenable {
   // type its result must have. With one of them, the compiler would explain another mistake, which it
   // finds further on in the chain.
 
-  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message:
@@ -47,7 +46,6 @@ extension Thenable {
     unavailable()
   }
 
-  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message:
@@ -58,7 +56,6 @@ extension Thenable {
     unavailable()
   }
 
-  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message:
@@ -69,7 +66,6 @@ extension Thenable {
     unavailable()
   }
 
-  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message:
@@ -82,7 +78,6 @@ extension Thenable {
     unavailable()
   }
 
-  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message: "'get' takes a closure without 'await'; use 'asyncMap' for one that awaits"
@@ -92,7 +87,6 @@ extension Thenable {
     unavailable()
   }
 
-  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message:
@@ -105,7 +99,6 @@ extension Thenable {
     unavailable()
   }
 
-  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message: "'compactMap' takes a closure without 'await'; use 'asyncMap' for one that awaits"
@@ -117,7 +110,6 @@ extension Thenable {
     unavailable()
   }
 
-  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message: "'validate' takes a closure without 'await'; use 'asyncMap' for one that awaits"
@@ -131,7 +123,6 @@ extension Thenable {
 }
 
 extension Promise {
-  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message:
@@ -142,7 +133,6 @@ extension Promise {
     unavailable()
   }
 
-  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message:
@@ -155,7 +145,6 @@ extension Promise {
     unavailable()
   }
 
-  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message: "'recover' takes a closure without 'await'; use 'asyncRecover' for one that awaits"
@@ -165,7 +154,6 @@ extension Promise {
     -> Promise<Value>
   { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message:
@@ -176,7 +164,6 @@ extension Promise {
     -> Promise<Value>
   { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message: "'finally' takes a closure without 'await'; use 'asyncFinally' for one that awaits"
@@ -186,7 +173,6 @@ extension Promise {
     unavailable()
   }
 
-  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message: "'catch' takes a closure without 'await'; use 'asyncRecover' for one that awaits"
@@ -196,7 +182,6 @@ extension Promise {
     -> Guarantee<Void>
   { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message:
@@ -207,7 +192,6 @@ extension Promise {
     unavailable()
   }
 
-  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message:
@@ -218,7 +202,6 @@ extension Promise {
     unavailable()
   }
 
-  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message:
@@ -269,6 +252,5 @@ func unavailable() -> Never { fatalError("Pledge: unavailable") }
 @available(*, unavailable)
 @dynamicMemberLookup
 public struct Mistake: Sendable {
-  /// Explains a mistake and can't be called.
   public subscript(dynamicMember name: String) -> Mistake { Pledge.unavailable() }
 }

@@ -1,162 +1,134 @@
+// What can't be called has a message in place of a comment.
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
 // Names from other libraries. They can't be called: the compiler's message suggests what to use
 // instead.
 
 extension Thenable {
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "then")
   @_disfavoredOverload
   public func flatMap<U: Sendable>(_ body: @escaping @Sendable (Value) throws -> Promise<U>)
     -> Promise<U>
   { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "done")
   @_disfavoredOverload
   public func sink(_ body: @escaping @Sendable (Value) throws -> Void) -> Promise<Void> {
     unavailable()
   }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "done")
   public func onSuccess(_ body: @escaping @Sendable (Value) -> Void) -> Promise<Void> {
     unavailable()
   }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "tap")
   public func onComplete(
     _ body: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) -> Promise<Value> { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "map")
   public func flatMapThrowing<U: Sendable>(
     _ body: @escaping @Sendable (Value) throws -> U
   ) -> Promise<U> { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "use 'timeout(after: .seconds(…))'")
   public func timeout(seconds: Double) -> Promise<Value> { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "use 'timeout(after: .seconds(…))'")
   @_disfavoredOverload
   public func timeout(_ seconds: Double) -> Promise<Value> { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "use 'delay(.seconds(…))'")
   @_disfavoredOverload
   public func delay(_ seconds: Double) -> Promise<Value> { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "use 'try await promise.value'")
   public func async() async throws -> Value { unavailable() }
 }
 
 extension Promise {
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "a promise doesn't start again; use 'Promise.retry(…) { … }'")
   @_disfavoredOverload
   public func retry(_ count: Int) -> Promise<Value> { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "use 'currentResult'")
   public var isFulfilled: Bool { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "use 'currentResult'")
   public var isRejected: Bool { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "use '!isPending'")
   public var isResolved: Bool { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "use 'currentResult', or 'await promise.result'")
   public var error: (any Error)? { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "use 'bound(to:)'")
   public func store(in scope: PromiseScope) { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "finally")
   public func ensure<R>(_ body: @escaping @Sendable () throws -> R) -> Promise<Value> {
     unavailable()
   }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "finallyThen")
   public func ensureThen<R>(_ body: @escaping @Sendable () throws -> R) -> Promise<Value> {
     unavailable()
   }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "finally")
   public func always<R>(_ body: @escaping @Sendable () throws -> R) -> Promise<Value> {
     unavailable()
   }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "ignoreErrors")
   public func cauterize() {}
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "every promise can be cancelled; remove this")
   public func cancellize() -> Promise<Value> { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "recover")
   public func flatMapError(_ body: @escaping @Sendable (any Error) throws -> Promise<Value>)
     -> Promise<Value>
   { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "withResolvers()")
   public static func pending() -> (promise: Promise, resolver: Resolver<Value>) { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "value")
   public static func resolve(_ value: Value) -> Promise { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "rejected")
   public static func reject(_ error: any Error) -> Promise { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "use 'Promise.rejected(error)'")
   public init(error: any Error) { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "use 'try await promise.value'")
   public func await() -> Value { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "use 'Promise.value(_:)'")
   @_disfavoredOverload
   public init(value: Value) { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "catch")
   public func onFailure(_ body: @escaping @Sendable (any Error) -> Void) -> Guarantee<Void> {
     unavailable()
   }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "catch(only:_:)")
   @_disfavoredOverload
   public func `catch`<E: Error>(_ type: E.Type, _ body: @escaping @Sendable (E) -> Void)
     -> Promise<Void>
   { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "recover(only:_:)")
   @_disfavoredOverload
   public func recover<E: Error>(
     _ type: E.Type, _ body: @escaping @Sendable (E) throws -> Promise<Value>
   ) -> Promise<Value> { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message: "use 'Promise.retry(.fixed(attempts: …, delay: .seconds(…)))'"
@@ -165,7 +137,6 @@ extension Promise {
     attempts: Int, delay: Double = 1, _ operation: @escaping @Sendable () throws -> Promise
   ) -> Promise { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message: "the closure is given one resolver: '{ resolver in resolver.fulfill(…) }'"
@@ -178,11 +149,9 @@ extension Promise {
 }
 
 extension Guarantee {
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "finally")
   public func ensure(_ body: @escaping @Sendable () -> Void) -> Guarantee<Value> { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message:
@@ -192,56 +161,45 @@ extension Guarantee {
 }
 
 extension Promise where Value == Void {
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "use 'Promise.after(.seconds(…))'")
   @_disfavoredOverload
   public static func after(_ seconds: Double) -> Promise<Void> { unavailable() }
 }
 
 extension Resolver {
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "fulfill(_:)")
   public func succeed(_ value: Value) { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "reject(_:)")
   public func fail(_ error: any Error) { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "fulfill(_:)")
   public func resume(returning value: Value) { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "reject(_:)")
   public func resume(throwing error: any Error) { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "use 'reject(CancellationError())'")
   public func cancel() { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "pass the value: 'fulfill(…)'")
   @_disfavoredOverload
   public func fulfill() { unavailable() }
 }
 
 extension GuaranteeResolver {
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "use 'fulfill(…)'")
   public func callAsFunction(_ value: Value) { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "a guarantee cannot be rejected; make a promise")
   public func reject(_ error: any Error) { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "pass the value: 'fulfill(…)'")
   @_disfavoredOverload
   public func fulfill() { unavailable() }
 }
 
 extension PromiseExecutor where Self == GlobalExecutor {
-  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message:
@@ -249,29 +207,23 @@ extension PromiseExecutor where Self == GlobalExecutor {
   )
   public static var main: GlobalExecutor { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "global")
   public static var background: GlobalExecutor { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "global")
   public static var `default`: GlobalExecutor { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "global")
   public static var userInteractive: GlobalExecutor { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "global")
   public static var userInitiated: GlobalExecutor { unavailable() }
 
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "global")
   public static var utility: GlobalExecutor { unavailable() }
 }
 
 extension PromiseScope {
-  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "cancelAll()")
   public func cancel() {}
 }

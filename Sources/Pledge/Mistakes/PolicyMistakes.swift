@@ -1,7 +1,9 @@
+// What can't be called has a message in place of a comment.
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
 // The policies for `async` functions, given a closure that returns a promise. Without these overloads,
 // the compiler reports that it failed to produce a diagnostic.
 
-/// Explains a mistake and can't be called.
 @available(
   *, unavailable,
   message:
@@ -12,7 +14,6 @@ public func withTimeout<Value: Sendable>(
   _ operation: () throws -> Promise<Value>
 ) async throws -> Value { unavailable() }
 
-/// Explains a mistake and can't be called.
 @available(
   *, unavailable,
   message:
@@ -22,7 +23,6 @@ public func withDeadline<Value: Sendable>(
   _ deadline: ContinuousClock.Instant, _ operation: () throws -> Promise<Value>
 ) async throws -> Value { unavailable() }
 
-/// Explains a mistake and can't be called.
 @available(
   *, unavailable,
   message:
@@ -32,7 +32,6 @@ public func retry<Value: Sendable>(
   _ policy: RetryPolicy, _ operation: () throws -> Promise<Value>
 ) async throws -> Value { unavailable() }
 
-/// Explains a mistake and can't be called.
 @available(
   *, unavailable,
   message:
@@ -43,7 +42,6 @@ public func hedged<Value: Sendable>(
 ) async throws -> Value { unavailable() }
 
 extension Limiter {
-  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message:

@@ -9,14 +9,10 @@ extension Promise {
   public func `catch`(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (any Error) -> Void
   ) -> Guarantee<Void> {
-    caught(
-      Placed(body))
+    caught(Placed(body))
   }
 
-  /// Handles the error and ends the chain.
-  ///
-  /// The result is fulfilled once the error has been handled, or immediately if there was none, so
-  /// that `finally` can follow. It can't fail.
+  /// Handles the error and ends the chain; see `catch(_:)`.
   ///
   /// **Execution.** `body` runs on `executor`.
   @inlinable @discardableResult @_disfavoredOverload
@@ -67,8 +63,14 @@ extension Promise {
   public func `catch`<E: Error>(
     only: E.Type, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (E) -> Void
   ) -> Promise<Void> {
-    caughtOnly(
-      Placed(body))
+    caughtIfWanted(
+      Placed(body).map { body in
+        { error in
+          guard let error = error as? E else { return false }
+          try body(error)
+          return true
+        }
+      })
   }
 
   /// Handles the error `only`; other errors pass through.
@@ -80,30 +82,8 @@ extension Promise {
   public func `catch`<E: Error & Equatable>(
     only: E, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () -> Void
   ) -> Promise<Void> {
-    caughtEqual(
-      only, Placed(body))
-  }
-
-  @inlinable
-  func caughtOnly<E: Error>(
-    _ body: Placed<@Sendable (E) throws -> Void>
-  ) -> Promise<Void> {
     caughtIfWanted(
-      body.map { body in
-        { error in
-          guard let error = error as? E else { return false }
-          try body(error)
-          return true
-        }
-      })
-  }
-
-  @inlinable
-  func caughtEqual<E: Error & Equatable>(
-    _ only: E, _ body: Placed<@Sendable () throws -> Void>
-  ) -> Promise<Void> {
-    caughtIfWanted(
-      body.map { body in
+      Placed(body).map { body in
         { error in
           guard error as? E == only else { return false }
           try body()

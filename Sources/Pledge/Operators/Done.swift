@@ -8,13 +8,10 @@ extension Thenable {
   public func done(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) throws -> Void
   ) -> Promise<Void> {
-    mapped(
-      Placed(body))
+    mapped(Placed(body))
   }
 
-  /// Calls `body` with the value; the returned promise has no value.
-  ///
-  /// If this promise is rejected, or `body` throws, the result is rejected with that error.
+  /// Calls `body` with the value; see ``done(_:)``.
   ///
   /// **Execution.** `body` runs on `executor`.
   @inlinable @_disfavoredOverload
@@ -33,16 +30,8 @@ extension Thenable {
   public func get(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) throws -> Void
   ) -> Promise<Value> {
-    gotten(
-      Placed(body))
-  }
-
-  @inlinable
-  func gotten(
-    _ body: Placed<@Sendable (Value) throws -> Void>
-  ) -> Promise<Value> {
     mapped(
-      body.map { body in
+      Placed(body).map { body in
         { value in
           try body(value)
           return value
@@ -60,13 +49,10 @@ extension Thenable {
     @_inheritActorContext _ body:
       @escaping @Sendable @isolated(any) (Result<Value, any Error>) -> Void
   ) -> Promise<Value> {
-    tapped(
-      Placed(body))
+    tapped(Placed(body))
   }
 
-  /// Calls `body` with the result, and passes it on.
-  ///
-  /// This doesn't count as handling an error.
+  /// Calls `body` with the result, and passes it on; see ``tap(_:)``.
   ///
   /// **Execution.** `body` runs on `executor`.
   @inlinable @_spi(DropIns)
@@ -105,8 +91,7 @@ extension Guarantee {
   public func done(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) -> Void
   ) -> Guarantee<Void> {
-    guaranteedMap(
-      Placed(body))
+    guaranteedMap(Placed(body))
   }
 
   /// Calls `body` with the value; the returned promise has no value.

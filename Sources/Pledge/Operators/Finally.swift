@@ -21,9 +21,7 @@ extension Promise {
     finished(Placed(body))
   }
 
-  /// Calls `body` when this promise has settled, and passes the result on.
-  ///
-  /// See ``finally(_:)``.
+  /// Calls `body` when this promise has settled, and passes the result on; see ``finally(_:)``.
   ///
   /// **Execution.** `body` runs on `executor`.
   @inlinable @_disfavoredOverload
@@ -52,9 +50,7 @@ extension Promise {
   }
 
   /// Calls `body` when this promise has settled, waits for the promise that `body` returns, and
-  /// passes the result on.
-  ///
-  /// See ``finallyThen(_:)``.
+  /// passes the result on; see ``finallyThen(_:)``.
   ///
   /// **Execution.** `body` runs on `executor`.
   @inlinable @_spi(DropIns)

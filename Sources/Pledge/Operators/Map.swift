@@ -8,13 +8,10 @@ extension Thenable {
   public func map<U: Sendable>(
     @_inheritActorContext _ transform: @escaping @Sendable @isolated(any) (Value) throws -> U
   ) -> Promise<U> {
-    mapped(
-      Placed(transform))
+    mapped(Placed(transform))
   }
 
-  /// Returns a promise for the result of applying `transform` to this promise's value.
-  ///
-  /// If this promise is rejected, or `transform` throws, the result is rejected with that error.
+  /// Returns a promise for the result of applying `transform` to this promise's value; see `map(_:)`.
   ///
   /// **Execution.** `transform` runs on `executor`.
   @inlinable @_disfavoredOverload
@@ -72,8 +69,7 @@ extension Thenable {
   public func compactMap<U: Sendable>(
     @_inheritActorContext _ transform: @escaping @Sendable @isolated(any) (Value) throws -> U?
   ) -> Promise<U> {
-    compactMapped(
-      Placed(transform))
+    compactMapped(Placed(transform))
   }
 
   @inlinable
@@ -102,8 +98,7 @@ extension Guarantee {
   public func map<U: Sendable>(
     @_inheritActorContext _ transform: @escaping @Sendable @isolated(any) (Value) -> U
   ) -> Guarantee<U> {
-    guaranteedMap(
-      Placed(transform))
+    guaranteedMap(Placed(transform))
   }
 
   /// Returns a guarantee for the result of applying `transform` to this guarantee's value.

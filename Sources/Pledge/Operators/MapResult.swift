@@ -11,13 +11,11 @@ extension Promise {
     @_inheritActorContext _ transform:
       @escaping @Sendable @isolated(any) (Result<Value, any Error>) throws -> U
   ) -> Promise<U> {
-    resultMapped(
-      Placed(transform))
+    resultMapped(Placed(transform))
   }
 
-  /// Returns a promise for the result of applying `transform` to this promise's result.
-  ///
-  /// See ``mapResult(_:)``.
+  /// Returns a promise for the result of applying `transform` to this promise's result; see
+  /// ``mapResult(_:)``.
   ///
   /// **Execution.** `transform` runs on `executor`.
   @inlinable @_disfavoredOverload

@@ -21,8 +21,7 @@ extension Promise {
     @_inheritActorContext _ body:
       @escaping @Sendable @isolated(any) (any Error) throws -> Promise<Value>
   ) -> Promise<Value> {
-    recoveredWithPromise(
-      Placed(body))
+    recoveredWithPromise(Placed(body))
   }
 
   /// Replaces an error with the promise that `body` returns.
@@ -61,8 +60,7 @@ extension Promise {
     only: E.Type,
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (E) throws -> Promise<Value>
   ) -> Promise<Value> {
-    recoveredOnly(
-      Placed(body))
+    recovered(Placed(body).map { body in { error in try (error as? E).map { try body($0) } } })
   }
 
   /// Replaces the error `only` with the promise that `body` returns.
@@ -76,8 +74,7 @@ extension Promise {
     only: E,
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () throws -> Promise<Value>
   ) -> Promise<Value> {
-    recoveredEqual(
-      only, Placed(body))
+    recovered(Placed(body).map { body in { error in error as? E == only ? try body() : nil } })
   }
 }
 
@@ -137,19 +134,5 @@ extension Promise {
     _ body: Placed<@Sendable (any Error) throws -> Promise<Value>>
   ) -> Promise<Value> {
     recovered(body.map { body in { try body($0) } })
-  }
-
-  @inlinable
-  func recoveredOnly<E: Error>(
-    _ body: Placed<@Sendable (E) throws -> Promise<Value>>
-  ) -> Promise<Value> {
-    recovered(body.map { body in { error in try (error as? E).map { try body($0) } } })
-  }
-
-  @inlinable
-  func recoveredEqual<E: Error & Equatable>(
-    _ only: E, _ body: Placed<@Sendable () throws -> Promise<Value>>
-  ) -> Promise<Value> {
-    recovered(body.map { body in { error in error as? E == only ? try body() : nil } })
   }
 }

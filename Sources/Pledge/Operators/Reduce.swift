@@ -14,17 +14,10 @@ extension Thenable {
     @_inheritActorContext _ combine:
       @escaping @Sendable @isolated(any) (Value, S.Element) throws -> Promise<Value>
   ) -> Promise<Value> where S.Element: Sendable {
-    reduced(
-      elements, Placed(combine))
+    reduced(elements, Placed(combine))
   }
 
-  /// Combines the value with each of `elements`, one after the other.
-  ///
-  /// `combine` is called with the next element when the promise that it returned for the previous
-  /// one is fulfilled. The first rejection or thrown error stops the iteration and rejects the
-  /// result. If there are no elements, the value is passed on unchanged. Elements are requested
-  /// lazily: the first one inside this call, and each of the others when `combine` has returned for
-  /// the previous one.
+  /// Combines the value with each of `elements`, one after the other; see ``reduce(_:_:)``.
   ///
   /// **Execution.** `combine` runs on `executor`.
   @inlinable @_disfavoredOverload

@@ -25,8 +25,7 @@ extension Promise {
   public func replaceError(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (any Error) -> Value
   ) -> Guarantee<Value> {
-    guaranteedRecover(
-      Placed(body))
+    guaranteedRecover(Placed(body))
   }
 
   /// Replaces an error with the value that `body` returns.
@@ -50,7 +49,8 @@ extension Promise {
     only: E.Type,
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (E) throws -> Value
   ) -> Promise<Value> {
-    recoveredOnly(Placed(body).map { body in { .value(try body($0)) } })
+    recovered(
+      Placed(body).map { body in { error in try (error as? E).map { .value(try body($0)) } } })
   }
 
   /// Replaces an error with the error that `transform` returns.
@@ -64,15 +64,7 @@ extension Promise {
     @_inheritActorContext _ transform:
       @escaping @Sendable @isolated(any) (any Error) throws -> any Error
   ) -> Promise<Value> {
-    mappedError(
-      Placed(transform))
-  }
-
-  @inlinable
-  func mappedError(
-    _ transform: Placed<@Sendable (any Error) throws -> any Error>
-  ) -> Promise<Value> {
-    recovered(transform.map { transform in { throw try transform($0) } })
+    recovered(Placed(transform).map { transform in { throw try transform($0) } })
   }
 
   @inlinable

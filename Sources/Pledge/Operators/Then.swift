@@ -12,17 +12,10 @@ extension Thenable {
   public func then<U: Sendable>(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) throws -> Promise<U>
   ) -> Promise<U> {
-    chained(
-      Placed(body))
+    chained(Placed(body))
   }
 
-  /// Returns a promise for the result of the promise that `body` returns.
-  ///
-  /// If this promise is rejected, or `body` throws, the result is rejected with that error. If
-  /// `body` returns the same promise as this call, that promise is rejected with
-  /// ``PromiseError/returnedItself`` (Promises/A+ 2.3.1). Cancelling the result also cancels the
-  /// promise that `body` returned, unless that has other consumers. An endless chain through `then`
-  /// takes constant memory.
+  /// Returns a promise for the result of the promise that `body` returns; see `then(_:)`.
   ///
   /// **Execution.** `body` runs on `executor`.
   @inlinable @_disfavoredOverload
@@ -41,8 +34,7 @@ extension Thenable {
   public func then<T: Thenable>(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) throws -> T
   ) -> Promise<T.Value> {
-    chainedThenable(
-      Placed(body))
+    chained(Placed(body).map { body in { try body($0).source } })
   }
 
   @inlinable
@@ -69,13 +61,6 @@ extension Thenable {
         handler.adopt(inner.cell, as: U.self)
       })
   }
-
-  @inlinable
-  func chainedThenable<T: Thenable>(
-    _ body: Placed<@Sendable (Value) throws -> T>
-  ) -> Promise<T.Value> {
-    chained(body.map { body in { try body($0).source } })
-  }
 }
 
 extension Guarantee {
@@ -86,8 +71,7 @@ extension Guarantee {
   public func then<U: Sendable>(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) -> Guarantee<U>
   ) -> Guarantee<U> {
-    guaranteedThen(
-      Placed(body))
+    guaranteedThen(Placed(body))
   }
 
   /// Returns a guarantee for the value of the guarantee that `body` returns.

@@ -9,16 +9,8 @@ extension Thenable {
   public func validate(
     @_inheritActorContext _ isValid: @escaping @Sendable @isolated(any) (Value) throws -> Bool
   ) -> Promise<Value> {
-    validated(
-      Placed(isValid))
-  }
-
-  @inlinable
-  func validated(
-    _ isValid: Placed<@Sendable (Value) throws -> Bool>
-  ) -> Promise<Value> {
     mapped(
-      isValid.map { isValid in
+      Placed(isValid).map { isValid in
         { value in
           guard try isValid(value) else { throw PromiseError.validationFailed }
           return value

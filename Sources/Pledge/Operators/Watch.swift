@@ -22,14 +22,11 @@ extension Thenable {
     @_inheritActorContext _ body:
       @escaping @Sendable @isolated(any) (Result<Value, any Error>) -> Void
   ) -> Self {
-    watched(
-      Placed(body))
+    watched(Placed(body))
     return self
   }
 
-  /// Calls `body` with the result, without being a consumer of the promise.
-  ///
-  /// See ``watch(_:)``.
+  /// Calls `body` with the result, without being a consumer of the promise; see ``watch(_:)``.
   ///
   /// **Execution.** `body` runs on `executor`.
   @inlinable @discardableResult @_disfavoredOverload

@@ -64,27 +64,20 @@ public final class Limiter: Sendable {
   public convenience init(
     _ limit: Int, rate: Rate? = nil, queueCapacity: Int? = nil, clock: any Clock<Duration>
   ) {
-    self.init(limit, rate, queueCapacity, TimeSource(clock))
+    self.init(LimiterQueue(limit: limit, capacity: queueCapacity, rate), TimeSource(clock))
   }
 
   /// Creates a limiter; see ``init(_:rate:queueCapacity:clock:)``.
   public convenience init(_ limit: Int, rate: Rate? = nil, queueCapacity: Int? = nil) {
-    self.init(limit, rate, queueCapacity, .continuous)
-  }
-
-  private convenience init(_ limit: Int, _ rate: Rate?, _ capacity: Int?, _ time: TimeSource) {
-    let rate = rate.flatMap { $0.span > .zero ? $0 : nil }
-    self.init(
-      LimiterQueue(limit: limit, capacity: capacity, rate), time, hasRate: rate != nil,
-      isOverload: nil)
+    self.init(LimiterQueue(limit: limit, capacity: queueCapacity, rate), .continuous)
   }
 
   private init(
-    _ queue: sending LimiterQueue, _ time: TimeSource, hasRate: Bool = false,
-    isOverload: (@Sendable (any Error) -> Bool)?
+    _ queue: sending LimiterQueue, _ time: TimeSource,
+    isOverload: (@Sendable (any Error) -> Bool)? = nil
   ) {
+    hasRate = queue.hasRate
     state = Mutex(queue)
-    self.hasRate = hasRate
     self.time = time
     self.isOverload = isOverload
     stopwatch = time.stopwatch()

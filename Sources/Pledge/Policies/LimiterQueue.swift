@@ -20,13 +20,16 @@ struct LimiterQueue {
   init(limit: Int, capacity: Int?, _ rate: Limiter.Rate? = nil) {
     fixedLimit = limit
     self.capacity = capacity.map { max($0, 0) }
-    self.rate = rate
+    self.rate = rate.flatMap { $0.span > .zero ? $0 : nil }
   }
 
   init(_ adaptive: AdaptiveLimit, capacity: Int?) {
     self.init(limit: adaptive.current, capacity: capacity)
     self.adaptive = adaptive
   }
+
+  /// Whether the rate is limited.
+  var hasRate: Bool { rate != nil }
 
   var limit: Int { adaptive?.current ?? fixedLimit }
 

@@ -62,7 +62,9 @@ extension RequestCoalescer where Key: Hashable {
   /// **Execution.** `start` runs inside this call.
   @inlinable
   public func promise(for key: Key, _ start: () throws -> Promise<Value>) -> Promise<Value> {
-    let (role, entry, promise) = request(key)
+    var own: Cell?
+    let (role, entry) = request(key, leading: false, &own)
+    let promise = Promise<Value>(cell: own.unsafelyUnwrapped)
     switch role {
     case .starting:
       store.prepare(entry, entry.cell)
@@ -99,14 +101,6 @@ extension RequestCoalescer where Key: Hashable {
     let bucket = store.table.withLock { $0.bucket(hash) }
     let entry = bucket?.first { unsafeDowncast($0, to: Entry.self).key == key }
     if let entry { store.remove(entry) }
-  }
-
-  /// Returns how a request is served, by which entry, and the caller's own promise.
-  @inlinable
-  func request(_ key: Key) -> (CoalescerStore.Role, Entry, Promise<Value>) {
-    var cell: Cell?
-    let (role, entry) = request(key, leading: false, &cell)
-    return (role, entry, Promise(cell: cell.unsafelyUnwrapped))
   }
 
   /// Returns how a request is served, and by which entry; `cell` becomes the cell of the caller's own

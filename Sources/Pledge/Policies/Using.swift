@@ -80,14 +80,14 @@ extension Promise {
       }
     }
     resolver.cancelling(task)
-    let end = TaskEnd()
     return use(
       acquire.settling(gate), release: give,
       afterwards: { use, resource in
-        // A cancelled task may still use the resource for a while.
         use.finishedAfter(
           .inPlace {
-            end.promise.settled().chained(
+            // A cancelled task may still use the resource for a while.
+            let work = use.cell.rejection?.remainingWork ?? []
+            return work.ended().promise.chained(
               .inPlace { _ in
                 // If the use has failed, its error comes before that of the release.
                 let released = give(resource)
@@ -96,7 +96,7 @@ extension Promise {
               })
           })
       },
-      .inPlace { resource in body.settling(end.run { try await body(resource) }) })
+      .inPlace { resource in body.start(resource) })
   }
 
   /// Returns a promise with the same result; `release` is called before it settles or, if cancellation

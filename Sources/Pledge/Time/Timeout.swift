@@ -22,6 +22,7 @@ public struct TimeoutError: Error, Sendable, Hashable, CustomStringConvertible {
   init(_ span: TimeSpan) { self.span = span }
 }
 
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Thenable {
   /// Returns a promise with the same result that is rejected with ``TimeoutError`` if the result
   /// takes longer than `duration`.
@@ -32,7 +33,6 @@ extension Thenable {
   /// rejects immediately, unless this promise has already settled.
   ///
   /// - Complexity: O(log *n*), where *n* is the number of pending timers.
-  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   @inlinable
   public func timeout(
     after duration: Duration, clock: any Clock<Duration> = ContinuousClock()
@@ -44,7 +44,6 @@ extension Thenable {
   /// hasn't settled by `deadline`.
   ///
   /// See ``timeout(after:clock:)``.
-  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   @inlinable
   public func deadline(_ deadline: ContinuousClock.Instant) -> Promise<Value> {
     self.deadline(deadline, clock: ContinuousClock())
@@ -54,7 +53,6 @@ extension Thenable {
   /// hasn't settled by `deadline` on `clock`.
   ///
   /// See ``timeout(after:clock:)``.
-  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   @inlinable
   public func deadline<C: Clock<Duration>>(_ deadline: C.Instant, clock: C) -> Promise<Value> {
     timeout(after: clock.now.duration(to: deadline), clock: clock)

@@ -15,12 +15,6 @@ extension FoundationTests {
 
     init() throws { server = try LoopbackServer() }
 
-    @Test func load_url_fulfillsWithDataAndResponse() async throws {
-      let (data, response) = try await session.load(server.url("/ok")).value
-      #expect(String(decoding: data, as: UTF8.self) == "hello")
-      #expect((response as? HTTPURLResponse)?.statusCode == 200)
-    }
-
     @Test func failedConnection_printsAsOneLine_withHostAndReason() async throws {
       // No server listens on port 1.
       let url = try #require(URL(string: "http://127.0.0.1:1/x?key=1"))

@@ -160,19 +160,6 @@ extension FoundationTests {
       }
     }
 
-    @Test func retry_ofTransientErrors_givesUpAt404AtOnce() async throws {
-      let asked = CallCounter()
-      let session = session
-      let url = try server.url("/status/404")
-      let policy = RetryPolicy.fixed(attempts: 5, delay: .zero).retryingTransientErrors()
-      let promise = Promise.retry(policy) {
-        asked.call()
-        return session.load(url).validate()
-      }
-      await #expect(throws: HTTPStatusError.self) { try await promise.value }
-      #expect(asked.count == 1)
-    }
-
     @Test func statusError_ofAnotherClient_readsTheHeadersInAnyCase() throws {
       let error = HTTPStatusError(status: 503, url: nil, headers: ["retry-after": "3"])
       #expect(error.retryAfter == .seconds(3))

@@ -8,8 +8,7 @@ import Testing
   @Test(arguments: [false, true])
   func task_startsInTheOrderOfHandlers(isSettled: Bool) async {
     let queue = DispatchQueue(label: "tasks")
-    let isQueue = DispatchSpecificKey<Bool>()
-    queue.setSpecific(key: isQueue, value: true)
+    let probe = ExecutorProbe(queue)
     let (promise, resolver) = Promise<Int>.withResolvers()
     if isSettled { resolver.fulfill(0) }
     let order = Recorder<Int>()
@@ -22,7 +21,7 @@ import Testing
       // Behind this code, on the same queue.
       queue.async { resolver.fulfill(1) }
       #expect(try! await other.value == 1)
-      #expect(DispatchQueue.getSpecific(key: isQueue) == true)
+      #expect(probe.isCurrent)
       order.record(4)
     }
     promise.done(on: queue) { _ in order.record(3) }.ignoreErrors()
@@ -34,16 +33,15 @@ import Testing
 
   @Test func withoutTaskExecutors_runsOnTheQueue() async {
     let queue = DispatchQueue(label: "tasks")
-    let isQueue = DispatchSpecificKey<Bool>()
-    queue.setSpecific(key: isQueue, value: true)
+    let probe = ExecutorProbe(queue)
     let (promise, resolver) = Promise<Int>.withResolvers()
     let (other, otherResolver) = Promise<Int>.withResolvers()
     let task = Task.heldByActor(on: queue, until: promise) {
-      #expect(DispatchQueue.getSpecific(key: isQueue) == true)
+      #expect(probe.isCurrent)
       // Behind this code, on the same queue.
       queue.async { otherResolver.fulfill(1) }
       #expect(try! await other.value == 1)
-      #expect(DispatchQueue.getSpecific(key: isQueue) == true)
+      #expect(probe.isCurrent)
     }
     resolver.fulfill(0)
     await task.value

@@ -27,21 +27,6 @@ import Testing
     #expect(limiter.runningCount == 0)
   }
 
-  @Test func perform_waitsInTheOrderOfPriority() async throws {
-    let limiter = Limiter(1)
-    limiter.pause()
-    let order = Recorder<Int>()
-    let tasks = [1, 3, 2].map { priority in
-      let task = Task { try await limiter.perform(priority: priority) { order.record(priority) } }
-      return task
-    }
-    try await waitUntil { limiter.waitingCount == 3 }
-    limiter.resume()
-    for task in tasks { try await task.value }
-    #expect(order.events == [3, 2, 1])
-    try await expectFulfillment(of: limiter.idle())
-  }
-
   @Test func perform_cleared_orWithoutRoom_throws() async throws {
     let limiter = Limiter(1, queueCapacity: 1)
     limiter.pause()

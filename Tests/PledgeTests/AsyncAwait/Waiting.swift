@@ -32,16 +32,14 @@ import Testing
     #expect(try result.get() == 2)
   }
 
-  @Test func line14_inAHandlerOnTheGlobalQueue_forAnotherOne_waits() async throws {
+  @Test(
+    arguments: [
+      Place.global.executor, DispatchQueue.global(), DispatchQueue.global(qos: .utility),
+    ] as [any PromiseExecutor])
+  func line14_inAHandlerOnAGlobalQueue_forAnotherOne_waits(
+    _ queue: any PromiseExecutor
+  ) async throws {
     // Dispatch has other threads for the inner handler, which must not be deferred to this turn.
-    let promise = Promise.value(1).map(on: .global) { value in
-      try Promise.value(value).map(on: .global) { $0 + 1 }.wait()
-    }
-    try await expectFulfillment(of: promise, with: 2)
-  }
-
-  @Test(arguments: [DispatchQueue.global(), .global(qos: .utility)])
-  func line14_inAHandlerOnAGlobalQueue_forTheSameObject_waits(_ queue: DispatchQueue) async throws {
     let promise = Promise.value(1).map(on: queue) { value in
       try Promise.value(value).map(on: queue) { $0 + 1 }.wait()
     }
@@ -100,7 +98,7 @@ import Testing
       start.map(on: DispatchQueue.main) { $0 }, start.map { @MainActor in $0 },
       start.map(on: DispatchQueue.main) { $0 }, start.map(on: QueueExecutor(.main)) { $0 },
       start.map(on: QueueExecutor(.main, group: DispatchGroup())) { $0 },
-      start.map(on: .actor(OnMainExecutor())) { $0 }, start.asyncMap { @MainActor in $0 },
+      start.map(on: .actor(MainExecutorActor())) { $0 }, start.asyncMap { @MainActor in $0 },
     ]
     for handler in handlers.dropLast() {
       let deeper = handler.map(on: .immediate) { $0 }.then(on: .global) { Promise.value($0) }
@@ -267,10 +265,5 @@ import Testing
 }
 
 private func one() async -> Int { 1 }
-
-/// An actor on the main actor's executor.
-private actor OnMainExecutor {
-  nonisolated var unownedExecutor: UnownedSerialExecutor { MainActor.sharedUnownedExecutor }
-}
 
 private actor DefaultActor {}

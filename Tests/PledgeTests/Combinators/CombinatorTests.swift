@@ -41,13 +41,8 @@ import Testing
     let results = try await Promise.allSettled([
       when.fulfill(1) { $0 }, when.reject { $0 }, .value(3),
     ]).value
-    #expect(
-      results.map { "\($0)" } == ["success(1)", "failure(\(reflecting(Boom())))", "success(3)"])
-  }
-
-  private func reflecting(_ error: some Error) -> String {
-    let text = "\(Result<Int, any Error>.failure(error))"
-    return String(text.dropFirst("failure(".count).dropLast())
+    let failure = Result<Int, any Error>.failure(Boom())
+    #expect(results.map { "\($0)" } == ["success(1)", "\(failure)", "success(3)"])
   }
 
   @Test(arguments: When.allCases)
@@ -93,7 +88,7 @@ import Testing
   }
 
   @Test func race_withASettledOneInTheMiddle_releasesTheRest_newestFirst() throws {
-    let (shared, resolver) = Promise<Int>.withResolvers()
+    let shared = Promise<Int>.never
     let executor = ManualExecutor()
     // Only the last consumer to be removed waits for the cleanup.
     let waiting = shared.finally(on: executor) {}
@@ -104,7 +99,6 @@ import Testing
     #expect(try race.currentResult?.get() == 3)
     executor.runAll()
     #expect(!first.isPending)
-    withExtendedLifetime(resolver) {}
   }
 
   @Test func emptyInputs() async throws {

@@ -33,9 +33,7 @@ import Testing
   }
 
   @Test func line11_cancel_climbsToTheProducer_whichIsToldOnce() async throws {
-    let told = CallCounter()
-    let (promise, resolver) = Promise<Int>.withResolvers()
-    resolver.onCancel { told.call() }
+    let (promise, _, told) = Promise<Int>.withToldProducer()
     let last = promise.map { $0 + 1 }.then { Promise.value($0) }.get { _ in }
     last.cancel()
     last.cancel()
@@ -45,9 +43,7 @@ import Testing
   }
 
   @Test func line11_oneOfTwoConsumersCancels_theOtherGetsItsValue() async throws {
-    let told = CallCounter()
-    let (promise, resolver) = Promise<Int>.withResolvers()
-    resolver.onCancel { told.call() }
+    let (promise, resolver, told) = Promise<Int>.withToldProducer()
     let one = promise.map { $0 + 1 }, other = promise.map { $0 + 2 }
     one.cancel()
     try await expectCancellation(of: one)
@@ -59,9 +55,7 @@ import Testing
   }
 
   @Test func line11_allConsumersCancel_theProducerIsToldOnce() async throws {
-    let told = CallCounter()
-    let (promise, resolver) = Promise<Int>.withResolvers()
-    resolver.onCancel { told.call() }
+    let (promise, _, told) = Promise<Int>.withToldProducer()
     let consumers = (0..<5).map { n in promise.map { $0 + n } }
     for consumer in consumers.dropLast() { consumer.cancel() }
     for consumer in consumers.dropLast() { consumer.cancel() }
@@ -86,9 +80,7 @@ import Testing
   }
 
   @Test func line12_cancellingTheTask_abandonsTheWaitAtOnce() async throws {
-    let told = CallCounter()
-    let (promise, resolver) = Promise<Int>.withResolvers()
-    resolver.onCancel { told.call() }
+    let (promise, _, told) = Promise<Int>.withToldProducer()
     let task = Task { try await promise.value }
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }

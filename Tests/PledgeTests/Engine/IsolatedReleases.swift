@@ -12,52 +12,6 @@ import Testing
     deinit { places.record(ExecutorProbe.main.isCurrent) }
   }
 
-  @MainActor @Test func skippedHandlers_areReleasedOnTheMainActor() async throws {
-    let places = Recorder<Bool>()
-    for _ in 0..<20 {
-      let (rejected, rejecter) = Promise<Int>.withResolvers()
-      let (fulfilled, fulfiller) = Promise<Int>.withResolvers()
-      var ends: [Promise<Void>] = []
-      do {
-        let first = Guard(places)
-        let second = Guard(places)
-        ends.append(rejected.done { _ in _ = first })
-        ends.append(
-          fulfilled.replaceError { _ in withExtendedLifetime(second) { 1 } }.promise.asVoid())
-      }
-      DispatchQueue.global().async {
-        rejecter.reject(Boom())
-        fulfiller.fulfill(1)
-      }
-      // The rejection doesn't wait for the release.
-      for end in ends { _ = await end.result }
-    }
-    try await waitUntil { places.count == 40 }
-    #expect(places.events.allSatisfy { $0 })
-  }
-
-  @MainActor @Test func operations_areReleasedOnTheMainActor() async throws {
-    let places = Recorder<Bool>()
-    for _ in 0..<20 {
-      let (promise, guarantee): (Promise<Int>, Guarantee<Int>)
-      do {
-        let (first, second) = (Guard(places), Guard(places))
-        promise = Promise {
-          await Task.yield()
-          return withExtendedLifetime(first) { 1 }
-        }
-        guarantee = Guarantee {
-          await Task.yield()
-          return withExtendedLifetime(second) { 1 }
-        }
-      }
-      _ = try await promise.value
-      _ = await guarantee.value
-    }
-    try await waitUntil { places.count == 40 }
-    #expect(places.events.allSatisfy { $0 })
-  }
-
   /// An operator, and a closure for it that retains a guard.
   struct Keeper: Sendable, CustomTestStringConvertible {
     let testDescription: String
@@ -79,10 +33,25 @@ import Testing
     }
   }
 
-  /// The closures that an operator takes besides its handlers, each called once and once not
-  /// called.
+  /// The closures of operators, each called once and once not called.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   static let keepers: [Keeper] = [
+    Keeper("get") { source, held in source.get { _ in withExtendedLifetime(held) {} } },
+    Keeper("replaceError") { source, held in
+      source.replaceError { _ in withExtendedLifetime(held) { 1 } }.promise
+    },
+    .starting("Promise") { held in
+      Promise {
+        await Task.yield()
+        return withExtendedLifetime(held) { 1 }
+      }
+    },
+    .starting("Guarantee") { held in
+      Guarantee {
+        await Task.yield()
+        return withExtendedLifetime(held) { 1 }
+      }.promise
+    },
     Keeper("asyncMap") { source, held in source.asyncMap { _ in withExtendedLifetime(held) { 1 } }
     },
     Keeper("asyncRecover") { source, held in

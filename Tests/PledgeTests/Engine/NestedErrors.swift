@@ -3,7 +3,6 @@ import Testing
 
 /// Deeply nested errors, which are described and released with little stack.
 @Suite(.apart) struct NestedErrors {
-  private struct Failure: Error {}
   private static let depth = 50_000
 
   @Test func nestedAny_isDescribedAndReleased() throws {

@@ -24,31 +24,15 @@ import Testing
     let manual = ManualExecutor()
     let heard = Recorder<Int>()
     let (promise, resolver) = Promise<Int>.withResolvers()
-    let attaching = AttachingExecutor(manual: manual) {
-      promise.done(on: manual) { _ in heard.record(3) }.ignoreErrors()
+    let jobs = CallCounter()
+    let attaching = ClosureExecutor { job in
+      manual.enqueue(job)
+      if jobs.call() == 1 { promise.done(on: manual) { _ in heard.record(3) }.ignoreErrors() }
     }
     promise.done(on: attaching) { _ in heard.record(1) }.ignoreErrors()
     promise.done(on: manual) { _ in heard.record(2) }.ignoreErrors()
     resolver.fulfill(1)
     manual.runAll()
     #expect(heard.events == [1, 2, 3])
-  }
-}
-
-/// Calls a closure when it receives its first job.
-private final class AttachingExecutor: PromiseExecutor {
-  let manual: ManualExecutor
-  private let onFirst: Box<(@Sendable () -> Void)?>
-
-  init(manual: ManualExecutor, onFirst: @escaping @Sendable () -> Void) {
-    self.manual = manual
-    self.onFirst = Box(onFirst)
-  }
-
-  func enqueue(_ job: PromiseJob) {
-    let first = onFirst.value
-    onFirst.value = nil
-    manual.enqueue(job)
-    first?()
   }
 }

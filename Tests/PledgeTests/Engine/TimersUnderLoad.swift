@@ -12,7 +12,7 @@ import Testing
       let (promise, resolver) = Promise<Int>.withResolvers()
       let (told, toldResolver) = Promise<Void>.withResolvers()
       resolver.onCancel {
-        try? Promise<Void>.after(.milliseconds(1)).wait()
+        rest()
         toldResolver.fulfill()
       }
       try await expectRejection(
@@ -23,15 +23,13 @@ import Testing
 
   @Test func enqueueThatBlocks_delaysNoTimer() async {
     await #expect(processExitsWith: .success) {
-      struct SlowExecutor: PromiseExecutor {
-        func enqueue(_ job: PromiseJob) {
-          try? Promise<Void>.after(.milliseconds(1)).wait()
-          job.run()
-        }
+      let slow = ClosureExecutor { job in
+        rest()
+        job.run()
       }
       let calls = Recorder<Int>()
       let timer = Promise<Void>.after(.milliseconds(1))
-      let handlers = (0..<3).map { n in timer.done(on: SlowExecutor()) { calls.record(n) } }
+      let handlers = (0..<3).map { n in timer.done(on: slow) { calls.record(n) } }
       for handler in handlers { try await expectFulfillment(of: handler) }
       #expect(calls.events == [0, 1, 2])
     }
@@ -41,12 +39,12 @@ import Testing
     await #expect(processExitsWith: .success) {
       let calls = Recorder<String>()
       var policy = RetryPolicy(attempts: 2) { _ in
-        try? Promise<Void>.after(.milliseconds(1)).wait()
+        rest()
         calls.record("delay")
         return .zero
       }
       policy.isRetryable = { _ in
-        try? Promise<Void>.after(.milliseconds(1)).wait()
+        rest()
         calls.record("isRetryable")
         return true
       }
@@ -155,7 +153,7 @@ import Testing
     await #expect(processExitsWith: .success) {
       let (told, resolver) = Promise<Void>.withResolvers()
       PromiseDiagnostics.setUnhandledRejectionHandler { _ in
-        try? Promise<Void>.after(.milliseconds(1)).wait()
+        rest()
         resolver.fulfill()
       }
       _ = Promise<Int>.never.timeout(after: .milliseconds(1))
@@ -165,7 +163,7 @@ import Testing
 
   @Test func timeouts_fireWhileEveryThreadOfTheGlobalQueueWaitsForThem() async {
     await #expect(processExitsWith: .success) {
-      let (never, resolver) = Promise<Int>.withResolvers()
+      let never = Promise<Int>.never
       // Another consumer, so that the promise isn't cancelled when the first ones have timed out.
       never.ignoreErrors()
       let waits = (0..<40).map { _ in
@@ -179,7 +177,6 @@ import Testing
       }
       let results = try await Promise<[String]>.all(waits).value
       #expect(results == Array(repeating: "timed out", count: 40))
-      withExtendedLifetime(resolver) {}
     }
   }
 

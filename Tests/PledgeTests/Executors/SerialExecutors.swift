@@ -88,11 +88,6 @@ import Testing
   }
 }
 
-/// An actor on the main actor's executor.
-private actor MainExecutorActor {
-  nonisolated var unownedExecutor: UnownedSerialExecutor { MainActor.sharedUnownedExecutor }
-}
-
 /// An actor on a given executor.
 private actor ActorOnExecutor {
   private nonisolated let executor: QueueSerialExecutor

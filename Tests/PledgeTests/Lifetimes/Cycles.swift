@@ -6,18 +6,6 @@ import Testing
 @Suite struct Cycles {
   let lifetimes = LifetimeTracker()
 
-  enum End: CaseIterable { case fulfilled, rejected, cancelled, dropped, abandoned }
-
-  private func bring(_ promise: Promise<Int>, _ resolver: Resolver<Int>, to end: End) {
-    switch end {
-    case .fulfilled: resolver.fulfill(1)
-    case .rejected: resolver.reject(Boom())
-    case .cancelled: promise.cancel()
-    case .dropped: break
-    case .abandoned: resolver.abandon()
-    }
-  }
-
   @Test(arguments: End.allCases)
   func handlersThatHoldTheirOwnPromise_areReleased(end: End) async throws {
     do {
@@ -37,7 +25,7 @@ import Testing
       ]
       own.value = derived
       for promise in derived { promise.ignoreErrors() }
-      bring(promise, resolver, to: end)
+      end.bring(about: promise, resolver)
     }
     try await lifetimes.expectNoneAlive()
   }

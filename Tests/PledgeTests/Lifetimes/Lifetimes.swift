@@ -3,6 +3,21 @@ import Dispatch
 import PledgeTesting
 import Testing
 
+/// How a promise ends; a dropped resolver is one that the caller releases.
+enum End: CaseIterable {
+  case fulfilled, rejected, cancelled, dropped, abandoned
+
+  func bring(about promise: Promise<Int>, _ resolver: Resolver<Int>) {
+    switch self {
+    case .fulfilled: resolver.fulfill(1)
+    case .rejected: resolver.reject(Boom())
+    case .cancelled: promise.cancel()
+    case .dropped: break
+    case .abandoned: resolver.abandon()
+    }
+  }
+}
+
 /// Every value, closure, and promise is released, whatever its result.
 @Suite struct Lifetimes {
   let lifetimes = LifetimeTracker()
@@ -37,43 +52,19 @@ import Testing
   }
 
   @Test(arguments: When.allCases, Place.all)
-  func afterFulfillment(when: When, place: Place) async throws {
+  func afterSettlement(when: When, place: Place) async throws {
     when.fulfill(1) { attachAll(to: $0, on: place.executor) }
-    try await lifetimes.expectNoneAlive()
-  }
-
-  @Test(arguments: When.allCases, Place.all)
-  func afterRejection(when: When, place: Place) async throws {
     when.reject { attachAll(to: $0, on: place.executor) }
     try await lifetimes.expectNoneAlive()
   }
 
-  @Test(arguments: Place.all)
-  func afterCancellation(place: Place) async throws {
-    let (promise, resolver) = Promise<Int>.withResolvers()
-    resolver.onCancel { [t = lifetimes.track("onCancel")] in _ = t }
-    attachAll(to: promise, on: place.executor)
-    promise.cancel()
-    try await lifetimes.expectNoneAlive()
-    #expect(!resolver.isPending)
-  }
-
-  @Test(arguments: Place.all)
-  func afterTheResolverIsDropped(place: Place) async throws {
+  @Test(arguments: [End.cancelled, .dropped, .abandoned], Place.all)
+  func afterAnEndWithoutAResult(end: End, place: Place) async throws {
     do {
       let (promise, resolver) = Promise<Int>.withResolvers()
       resolver.onCancel { [t = lifetimes.track("onCancel")] in _ = t }
       attachAll(to: promise, on: place.executor)
-    }
-    try await lifetimes.expectNoneAlive()
-  }
-
-  @Test func afterAbandonment() async throws {
-    do {
-      let (promise, resolver) = Promise<Int>.withResolvers()
-      attachAll(to: promise, on: Place.immediate.executor)
-      resolver.abandon()
-      #expect(promise.isPending)
+      end.bring(about: promise, resolver)
     }
     try await lifetimes.expectNoneAlive()
   }

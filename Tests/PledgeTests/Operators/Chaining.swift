@@ -152,12 +152,6 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     try taken.expect(4)
   }
 
-  @Test(arguments: When.allCases)
-  func asVoid(when: When) async throws {
-    try await expectFulfillment(of: when.fulfill(1) { $0.asVoid() })
-    try await expectRejection(of: when.reject { $0.asVoid() }, with: Boom())
-  }
-
   @Test(arguments: When.allCases, Place.all)
   func guarantees(when: When, place: Place) async throws {
     let on = place.executor
@@ -237,15 +231,6 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     try await expectRejection(of: cleaned, with: Boom())
     try calls.expectOnce()
     #expect(await Guarantee.value(1).asyncMap { $0 + 1 }.asyncFinally { calls.call() }.value == 2)
-  }
-
-  @Test func cancellingAnAsyncMap_rejectsAtOnce() async throws {
-    let work = StubbornWork()
-    let promise = Promise.value(1).asyncMap { _ in await work.run() }
-    try await work.started.value
-    promise.cancel()
-    try await expectCancellation(of: promise)
-    work.open()
   }
 
   @Test func resolverMethods_areHandlers() async throws {

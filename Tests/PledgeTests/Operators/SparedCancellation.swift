@@ -10,11 +10,9 @@ import Testing
 
   /// Attaches both kinds of handlers to `promise`; each records the error and whether it's on `queue`.
   private func attach(to promise: Promise<Int>, _ seen: Recorder<String>) -> [Promise<Void>] {
-    let key = DispatchSpecificKey<Bool>()
-    queue.setSpecific(key: key, value: true)
+    let probe = ExecutorProbe(queue)
     let record = { @Sendable (error: any Error) in
-      let place = DispatchQueue.getSpecific(key: key) == true ? "queue" : "in place"
-      seen.record("\(error) \(place)")
+      seen.record("\(error) \(probe.isCurrent ? "queue" : "in place")")
     }
     let executor = QueueExecutor(queue)
     return [

@@ -61,16 +61,4 @@ import Testing
     #expect(limiter.limit == 9)
     itself.value = nil
   }
-
-  @Test func operationsBeyondTheLimit_wait_ifTheQueueHasRoom() async throws {
-    let limiter = Limiter(adaptive: 2...2, queueCapacity: 3, clock: clock)
-    let gates = (0..<6).map { _ in Promise<Int>.withResolvers() }
-    let calls = gates.map { gate in limiter.run { gate.promise } }
-    #expect(limiter.runningCount == 2 && limiter.waitingCount == 3)
-    try await expectRejection(of: calls[5], with: Limiter.QueueFullError.self)
-    for (number, gate) in gates.enumerated() { gate.resolver.fulfill(number) }
-    for (number, call) in calls.prefix(5).enumerated() {
-      try await expectFulfillment(of: call, with: number)
-    }
-  }
 }

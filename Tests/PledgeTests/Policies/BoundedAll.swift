@@ -168,26 +168,21 @@ import Testing
   }
 
   /// The sequence may never have another element.
-  @Test(arguments: [false, true])
-  func asyncSequence_isNotAwaited_afterAFailure(isAbandoned: Bool) async throws {
+  @Test(arguments: [End.rejected, .abandoned, .cancelled])
+  func asyncSequence_isNotAwaited_afterTheEnd(end: End) async throws {
     let elements = OneElement()
     let (element, resolver) = Promise<Int>.withResolvers()
     let all = Promise.all(elements, concurrently: 2) { _ in element }
     await elements.awaited.reaches(1).value
-    if isAbandoned { resolver.abandon() } else { resolver.reject(Boom()) }
+    if end == .cancelled { all.cancel() } else { end.bring(about: element, resolver) }
     await elements.left.reaches(1).value
-    if !isAbandoned { try await expectRejection(of: all, with: Boom()) }
-  }
-
-  @Test func asyncSequence_cancelled_endsTheFeeding() async throws {
-    let elements = OneElement()
-    let all = Promise.all(elements, concurrently: 2) { [work] in work.start($0) }
-    await elements.awaited.reaches(1).value
-    #expect(work.started.events == [1])
-    all.cancel()
-    try await expectCancellation(of: all)
-    await elements.left.reaches(1).value
-    #expect(work.cancelled.events == [1])
+    switch end {
+    case .cancelled:
+      try await expectCancellation(of: all)
+      try await expectCancellation(of: element)
+    case .rejected: try await expectRejection(of: all, with: Boom())
+    default: #expect(all.isPending)
+    }
   }
 }
 

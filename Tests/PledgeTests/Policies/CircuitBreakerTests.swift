@@ -160,23 +160,6 @@ import Testing
     #expect(breaker.state == .closed)
   }
 
-  @Test func probes_areLimited_whileTheyRun() async throws {
-    let breaker = breaker(probes: 2)
-    await fail(breaker)
-    await clock.advance(by: .seconds(10))
-    let gates = (0..<2).map { _ in Promise<Void>.withResolvers() }
-    let probes = gates.map { gate in breaker.run { gate.promise } }
-    await clock.advance(by: .seconds(3))
-    let error = await #expect(throws: CircuitOpenError.self) { try await breaker.perform {} }
-    #expect(error?.retryAfter == .seconds(7))
-    gates[0].resolver.fulfill()
-    try await probes[0].value
-    await #expect(throws: CircuitOpenError.self) { try await breaker.perform {} }
-    gates[1].resolver.fulfill()
-    try await probes[1].value
-    #expect(breaker.state == .closed)
-  }
-
   // MARK: Reentrancy and threads
 
   @Test func observer_canUseTheBreaker_andHearsTheChangesInOrder() async throws {
@@ -247,23 +230,5 @@ import Testing
       #expect(try await breaker.perform { 1 } == 1)
       #expect(breaker.state == .closed)
     }
-  }
-
-  // MARK: Together with other policies
-
-  @Test func retry_canWaitUntilTheBreakerAdmitsACall() async throws {
-    let breaker = breaker(.consecutiveFailures(1))
-    let calls = CallCounter()
-    var policy = RetryPolicy.fixed(attempts: 3, delay: .zero)
-    policy.requestedDelay = { ($0 as? CircuitOpenError)?.retryAfter }
-    let result = Promise.retry(policy, clock: clock) {
-      breaker.run { () throws -> Promise<Int> in
-        calls.call()
-        return calls.count == 1 ? .rejected(Boom()) : .value(7)
-      }
-    }
-    await clock.run(until: result)
-    #expect(try await result.value == 7)
-    #expect(clock.now.offset == .seconds(10))
   }
 }

@@ -29,24 +29,15 @@ import Testing
 
   private func join() -> Promise<Int> { requests.promise(for: 1) { .value(-1) } }
 
-  @Test func leadThatCancels_leavesTheWorkToTheOthers() async throws {
+  @Test(arguments: [false, true])
+  func oneThatCancels_leavesTheWorkToTheOther_andNewOnesJoinIt(leadCancels: Bool) async throws {
     let (lead, joined) = (await lead(), join())
-    lead.cancel()
-    await #expect(throws: CancellationError.self) { try await lead.value }
+    if leadCancels { lead.cancel() } else { joined.cancel() }
+    let cancelledCall = leadCancels ? Promise { try await lead.value } : joined
+    await #expect(throws: CancellationError.self) { try await cancelledCall.value }
     let late = join()
     gate.resolver.fulfill(3)
-    #expect(try await joined.value == 3)
-    #expect(try await late.value == 3)
-    #expect(cancelled.count == 0 && requests.count == 0)
-  }
-
-  @Test func othersThatCancel_leaveTheWorkToTheLead_andNewOnesJoinIt() async throws {
-    let (lead, joined) = (await lead(), join())
-    joined.cancel()
-    await #expect(throws: CancellationError.self) { try await joined.value }
-    let late = join()
-    gate.resolver.fulfill(3)
-    #expect(try await lead.value == 3)
+    #expect(try await (leadCancels ? joined.value : lead.value) == 3)
     #expect(try await late.value == 3)
     #expect(started.count == 1 && cancelled.count == 0 && requests.count == 0)
   }

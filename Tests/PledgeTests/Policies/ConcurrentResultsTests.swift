@@ -7,33 +7,26 @@ import Testing
 
   // MARK: Order and bounds
 
-  @Test func results_areInTheOrderOfCompletion() async throws {
-    let results = results(of: 0..<3, limit: 3) { [work] in try await work.start($0).value }
-    let first = Task { try await results.next() }
-    await work.started.reaches(3).value
-    work.finish(1)
-    #expect(try await first.value?.input == 1)
-    work.finish(2)
-    #expect(try await results.next()?.input == 2)
-    work.finish(0)
-    #expect(try await results.next()?.result.get() == "0")
-    #expect(try await results.next() == nil)
-    #expect(try await results.next() == nil)
-  }
-
-  @Test func orderedResults_areInTheOrderOfInputs() async throws {
-    let results = results(of: 0..<3, limit: 3, ordered: true) { [work] in
+  @Test(arguments: [false, true])
+  func results_areInTheOrderOfCompletion_orOfInputs(_ ordered: Bool) async throws {
+    let results = results(of: 0..<3, limit: 3, ordered: ordered) { [work] in
       try await work.start($0).value
     }
     let first = Task { try await results.next() }
     await work.started.reaches(3).value
-    work.finish(2)
     work.finish(1)
+    if !ordered { #expect(try await first.value?.input == 1) }
+    work.finish(2)
+    if !ordered { #expect(try await results.next()?.input == 2) }
     work.finish(0)
-    #expect(try await first.value?.input == 0)
-    #expect(try await results.next()?.input == 1)
-    #expect(try await results.next()?.input == 2)
-    #expect(try await results.next() == nil)
+    if ordered {
+      #expect(try await first.value?.input == 0)
+      #expect(try await results.next()?.input == 1)
+      #expect(try await results.next()?.result.get() == "2")
+    } else {
+      #expect(try await results.next()?.result.get() == "0")
+    }
+    for _ in 0..<2 { #expect(try await results.next() == nil) }
   }
 
   @Test(arguments: [1, 2, 7], [false, true])

@@ -33,14 +33,6 @@ import Testing
     #expect(batches.events == [[1, 3]])
   }
 
-  @Test func whileItWaits_oneOfTwoCallers_removesNothing() async throws {
-    let loader = loader()
-    let promises = [1, 1].map { loader.promise(for: $0) }
-    promises[0].cancel()
-    await clock.advance(by: .seconds(1))
-    #expect(try await promises[1].value == 1)
-  }
-
   @Test func ofAllKeys_whileTheyWait_removesTheBatch() async throws {
     let loader = loader()
     let promises = [1, 2].map { loader.promise(for: $0) }
@@ -85,18 +77,6 @@ import Testing
     for promise in promises {
       await #expect(throws: CancellationError.self) { try await promise.value }
     }
-  }
-
-  @Test func cancelAndFinish_waitsForTheTask() async throws {
-    let (gate, open) = Promise<Void>.withResolvers()
-    let loader = loader(gate)
-    let promise = loader.promise(for: 1)
-    await clock.advance(by: .seconds(1))
-    await batches.reaches(1).value
-    let end = promise.cancelAndFinish()
-    #expect(end.isPending)
-    open.fulfill()
-    await end.value
   }
 
   @Test func ofAWaitingTask_endsItsWaitImmediately() async throws {

@@ -47,17 +47,6 @@ private struct Loading: Sendable {
     #expect(loading.clock.sleeperCount == 0)
   }
 
-  @Test func keysAfterTheDelay_areAnotherBatch() async throws {
-    let loading = Loading()
-    let first = loading.promises(1)
-    await loading.clock.advance(by: .seconds(1))
-    #expect(try await first[0].value == 10)
-    let second = loading.promises(1, 2)
-    await loading.clock.advance(by: .seconds(1))
-    #expect(try await Promise.all(second).value == [10, 20])
-    #expect(loading.batches.events == [[1], [1, 2]])
-  }
-
   @Test func fullBatch_startsImmediately_andItsTimerIsReleased() async throws {
     let loading = Loading(maxBatchSize: 2)
     let promises = loading.promises(1, 1, 2, 3)
@@ -209,16 +198,6 @@ private struct Loading: Sendable {
     loading.loader.removeAll()
     #expect(try await loading.loader.promise(for: 1).value == 10)
     #expect(loading.batches.events == [[1], [1], [1]])
-  }
-
-  @Test func staleValue_isReturned_andLoadedAgain() async throws {
-    let loading = Loading(
-      maxBatchSize: 1, caching: .init(lifetime: .seconds(10), staleLifetime: .seconds(10)))
-    #expect(try await loading.loader.value(for: 1) == 10)
-    await loading.clock.advance(by: .seconds(15))
-    #expect(try await loading.loader.value(for: 1) == 10)
-    await loading.batches.reaches(2).value
-    #expect(loading.batches.events == [[1], [1]])
   }
 
   // MARK: The batch function

@@ -99,15 +99,6 @@ import Testing
     #expect(order.events == ["result", "idle"])
   }
 
-  @Test func operationThatStartsImmediately_takesNoPlaceInTheQueue() throws {
-    let limiter = Limiter(2, queueCapacity: 0)
-    let operation = limiter.run(on: .immediate) { Promise.value(1) }
-    #expect(operation.state == "fulfilled: 1")
-    limiter.pause()
-    let paused = limiter.run(on: .immediate) { Promise.value(3) }
-    #expect(throws: Limiter.QueueFullError.self) { try paused.currentResult?.get() }
-  }
-
   @Test func idle_cancelled_leavesNothing() async throws {
     let limiter = Limiter(1)
     let promises = run(limiter, 0..<1)
@@ -137,23 +128,6 @@ import Testing
     resolver.fulfill()
     #expect(order.events == (0..<count).reversed().filter { $0 % 10 != 3 })
     #expect(limiter.waitingCount == 0)
-  }
-
-  @Test func prioritiesOfTheirOwn_areForgotten_whenTheirOperationStarts() async throws {
-    let limiter = Limiter(1)
-    var (gate, resolver) = Promise<Void>.withResolvers()
-    limiter.run(on: .immediate) { [gate] in gate }.ignoreErrors()
-    // Newer operations have a higher priority, so that none but the newest ever starts.
-    for priority in 1...100 {
-      let (next, nextResolver) = Promise<Void>.withResolvers()
-      limiter.run(on: .immediate, priority: -priority) { Promise<Void>.never }.ignoreErrors()
-      limiter.run(on: .immediate, priority: priority) { next }.ignoreErrors()
-      resolver.fulfill()
-      (gate, resolver) = (next, nextResolver)
-    }
-    #expect(limiter.runningCount == 1)
-    #expect(limiter.waitingCount == 100)
-    withExtendedLifetime(resolver) {}
   }
 
   @Test func cancellingAWaitingOne_takesItOut_aRunningOne_cancelsIt() async throws {

@@ -162,29 +162,6 @@ import Testing
     }
   }
 
-  @Test func cancelledProbe_ofAPipeline_leavesTheBreakerHalfOpen() async throws {
-    let breaker = breaker()
-    let pipeline = ResiliencePipeline(
-      .retry(.fixed(attempts: 2, delay: .zero)), .circuitBreaker(breaker), clock: clock)
-    for form in 0..<3 {
-      _ = try? await breaker.perform { throw Boom() }
-      await clock.advance(by: .seconds(10))
-      let (started, start) = Promise<Void>.withResolvers()
-      let call = run(form, pipeline) {
-        start.fulfill()
-        return .never
-      }
-      try await started.value
-      await #expect(throws: CircuitOpenError.self) { try await breaker.perform {} }
-      call.cancel()
-      try await expectCancellation(of: call)
-      // The task of the call gives the place of the probe back when it has ended.
-      await clock.settle()
-      try await breaker.perform {}
-      #expect(breaker.state == .closed)
-    }
-  }
-
   @Test func copies_shareTheirState_fromManyThreads() async throws {
     let (limiter, breaker) = (Limiter(3), breaker(.max))
     let pipeline = ResiliencePipeline(
@@ -202,24 +179,5 @@ import Testing
     }
     #expect(running.value.most <= 3 && running.value.total > 4_000)
     #expect(limiter.runningCount == 0)
-  }
-
-  @Test func operation_canUseTheSamePipeline() async throws {
-    let breaker = breaker(.max)
-    let pipeline = ResiliencePipeline(.limiter(Limiter(9)), .circuitBreaker(breaker))
-    let value = try await pipeline.perform {
-      try await pipeline.perform { try await pipeline.run { Promise.value(3) }.value }
-    }
-    #expect(value == 3)
-  }
-
-  @Test func attemptsWithoutADelay_thatABreakerRejects_returnToTheCaller() async throws {
-    let breaker = CircuitBreaker()
-    breaker.open()
-    let promise = ResiliencePipeline(
-      .retry(.fixed(attempts: .max, delay: Duration.zero)), .circuitBreaker(breaker)
-    ).run { Promise<Int>.value(1) }
-    promise.cancel()
-    try await expectCancellation(of: promise)
   }
 }

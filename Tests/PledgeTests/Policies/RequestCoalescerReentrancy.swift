@@ -7,14 +7,14 @@ import Testing
   private let clock = TestClock()
 
   @Test func removalWhileKeysAreCompared_leavesOneEntryPerKey() async throws {
-    let keys = RequestCoalescer<InterruptingKey, Int>()
+    let keys = RequestCoalescer<UserKey, Int>()
     let (work, resolver) = Promise<Int>.withResolvers()
     let inner = Recorder<Promise<Int>>()
-    let first = keys.promise(for: InterruptingKey(number: 1)) { work }
+    let first = keys.promise(for: UserKey(number: 1)) { work }
     let outer = keys.promise(
-      for: InterruptingKey(number: 2) {
+      for: UserKey(number: 2) {
         keys.removeAll()
-        inner.record(keys.promise(for: InterruptingKey(number: 2)) { work })
+        inner.record(keys.promise(for: UserKey(number: 2)) { work })
       }
     ) { work }
     #expect(keys.count == 1)
@@ -85,17 +85,17 @@ import Testing
   }
 
   @Test func staleValue_thatARequestFoundBeforeItWasRefreshed_isNotRefreshedAgain() async throws {
-    let cache = RequestCoalescer<InterruptingKey, Int>(
+    let cache = RequestCoalescer<UserKey, Int>(
       caching: .init(lifetime: .seconds(10), staleLifetime: .seconds(5)), clock: clock)
-    _ = cache.promise(for: InterruptingKey(number: 1)) { () -> Promise<Int> in .value(0) }
+    _ = cache.promise(for: UserKey(number: 1)) { () -> Promise<Int> in .value(0) }
     await clock.advance(by: .seconds(12))
     let refreshes = Recorder<Int>()
     @Sendable func refresh(_ number: Int) -> Promise<Int> {
       refreshes.record(number)
       return .value(number)
     }
-    let key = InterruptingKey(number: 1) {
-      cache.promise(for: InterruptingKey(number: 1)) { refresh(1) }.ignoreErrors()
+    let key = UserKey(number: 1) {
+      cache.promise(for: UserKey(number: 1)) { refresh(1) }.ignoreErrors()
     }
     let found = cache.promise(for: key) { refresh(2) }
     try await expectFulfillment(of: found, with: 0)
@@ -104,61 +104,49 @@ import Testing
   }
 
   @Test func keysMayUseTheTable() async throws {
-    let keys = RequestCoalescer<NosyKey, Int>()
-    NosyKey.table.withLock { $0 = keys }
-    defer { NosyKey.table.withLock { $0 = nil } }
+    let keys = RequestCoalescer<UserKey, Int>()
+    weak let table = keys
+    let look: @Sendable () -> Void = { _ = table?.count }
     for n in 0..<3 {
-      #expect(try await keys.promise(for: NosyKey(number: n)) { .value(n) }.value == n)
+      let key = UserKey(number: n, onUse: look)
+      #expect(try await keys.promise(for: key) { .value(n) }.value == n)
     }
-    keys.removeValue(for: NosyKey(number: 1))
+    keys.removeValue(for: UserKey(number: 1, onUse: look))
     #expect(keys.count == 0)
   }
 }
 
-/// A key that accesses the table while it is hashed, compared, and released.
-private final class NosyKey: Hashable, Sendable {
-  static let table = Mutex<RequestCoalescer<NosyKey, Int>?>(nil)
+/// A key that runs an action whenever it is hashed, compared, or released, or only the first time that
+/// it is compared.
+private final class UserKey: Hashable, Sendable {
   let number: Int
+  private let onUse: @Sendable () -> Void
+  private let onComparison: Mutex<(@Sendable () -> Void)?>
 
-  init(number: Int) { self.number = number }
-  deinit { look() }
+  init(
+    number: Int, onFirstComparison action: (@Sendable () -> Void)? = nil,
+    onUse: @escaping @Sendable () -> Void = {}
+  ) {
+    self.number = number
+    self.onUse = onUse
+    onComparison = Mutex(action)
+  }
 
-  private func look() { _ = Self.table.withLock { $0 }?.count }
+  deinit { onUse() }
 
-  static func == (first: NosyKey, second: NosyKey) -> Bool {
-    first.look()
+  private func noteComparison() {
+    onUse()
+    onComparison.withLock { $0.take() }?()
+  }
+
+  static func == (first: UserKey, second: UserKey) -> Bool {
+    first.noteComparison()
+    second.noteComparison()
     return first.number == second.number
   }
 
   func hash(into hasher: inout Hasher) {
-    look()
+    onUse()
     hasher.combine(1)
   }
-}
-
-/// A key that runs an action the first time that it is compared.
-private final class InterruptingKey: Hashable, Sendable {
-  let number: Int
-  private let action: Mutex<(@Sendable () -> Void)?>
-
-  init(number: Int, action: (@Sendable () -> Void)? = nil) {
-    self.number = number
-    self.action = Mutex(action)
-  }
-
-  private func interrupt() {
-    let action = action.withLock { action in
-      defer { action = nil }
-      return action
-    }
-    action?()
-  }
-
-  static func == (first: InterruptingKey, second: InterruptingKey) -> Bool {
-    first.interrupt()
-    second.interrupt()
-    return first.number == second.number
-  }
-
-  func hash(into hasher: inout Hasher) { hasher.combine(1) }
 }

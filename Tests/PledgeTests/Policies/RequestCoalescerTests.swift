@@ -25,9 +25,7 @@ import Testing
   }
 
   @Test func allCallersCancel_theWorkIsCancelledOnce() async throws {
-    let told = CallCounter()
-    let (work, resolver) = Promise<Int>.withResolvers()
-    resolver.onCancel { told.call() }
+    let (work, _, told) = Promise<Int>.withToldProducer()
     let callers = (0..<5).map { _ in ask(work) }
     for caller in callers { caller.cancel() }
     await #expect(throws: CancellationError.self) { try await work.value }
@@ -35,13 +33,6 @@ import Testing
     #expect(table.count == 0)
     let again = ask(.value(9))
     #expect(try await again.value == 9)
-  }
-
-  @Test func keepsNoErrors() async throws {
-    let failed = ask(.rejected(Boom()))
-    await #expect(throws: Boom.self) { try await failed.value }
-    #expect(try await ask(.value(4)).value == 4)
-    try starts.expect(2)
   }
 
   private let clock = TestClock()

@@ -23,18 +23,8 @@ import Testing
     return promise
   }
 
-  @Test func firstAttempt_onImmediate_startsInTheCall() async throws {
-    let promise = Promise.retry(
-      on: .immediate, .fixed(attempts: 3), clock: clock, operation(failures: 0))
-    #expect(attempts.count == 1)
-    try await expectFulfillment(of: promise, with: 1)
-  }
-
-  private static let requested = {
-    var policy = RetryPolicy.fixed(attempts: 3, delay: .seconds(1))
-    policy.requestedDelay = { ($0 as? Boom)?.code == 1 ? .seconds(100) : nil }
-    return policy
-  }()
+  private static let requested = RetryPolicy.fixed(attempts: 3, delay: .seconds(1))
+    .withRequestedDelay { ($0 as? Boom)?.code == 1 ? .seconds(100) : nil }
 
   @Test(
     arguments: [
@@ -120,25 +110,20 @@ import Testing
   }
 
   @Test func attemptTimeout_endsOneAttempt() async throws {
-    var policy = RetryPolicy.fixed(attempts: 2, delay: .seconds(1))
-    policy.attemptTimeout = .seconds(10)
-    let never = Promise<Int>.withResolvers()
+    let policy = RetryPolicy.fixed(attempts: 2, delay: .seconds(1)).withAttemptTimeout(.seconds(10))
+    let never = Promise<Int>.never
     let count = CallCounter()
-    // In place, so that the first attempt has begun when its timeout starts.
-    let promise = Promise<Int>.retry(on: .immediate, policy, clock: clock) {
-      count.call() == 1 ? never.promise : .value(2)
+    let promise = Promise<Int>.retry(policy, clock: clock) {
+      count.call() == 1 ? never : .value(2)
     }
-    await clock.sleepers(atLeast: 1)
-    await clock.advance(by: .seconds(10))
-    await clock.sleepers(atLeast: 1)
-    await clock.advance(by: .seconds(1))
+    await clock.run(until: promise)
     try await expectFulfillment(of: promise, with: 2)
-    try await expectCancellation(of: never.promise)
+    #expect(clock.now.offset == .seconds(11))
+    try await expectCancellation(of: never)
   }
 
   @Test func delayThatWouldEndAfterTheDeadline_isNotStarted() async throws {
-    var policy = RetryPolicy.fixed(attempts: 100, delay: .seconds(10))
-    policy.deadline = .seconds(35)
+    let policy = RetryPolicy.fixed(attempts: 100, delay: .seconds(10)).withDeadline(.seconds(35))
     // In place, so that an attempt has ended when its time limit starts.
     let promise = Promise.retry(
       on: .immediate, policy, clock: clock, operation(failures: 100))
@@ -151,9 +136,8 @@ import Testing
 
   @Test(arguments: RetryForm.allCases)
   func deadlineDuringAnAttempt_isATimeout(form: RetryForm) async throws {
-    var policy = RetryPolicy.fixed(attempts: 100, delay: .seconds(10))
-    policy.deadline = .seconds(15)
-    policy.attemptTimeout = .seconds(60)
+    let policy = RetryPolicy.fixed(attempts: 100, delay: .seconds(10))
+      .withDeadline(.seconds(15)).withAttemptTimeout(.seconds(60))
     let never = Promise<Int>.never
     let promise = form.retry(policy, clock) { $0 == 1 ? .rejected(Boom()) : never }
     await clock.run(until: promise)
@@ -198,13 +182,12 @@ import Testing
   }
 
   @Test func attemptsInPlaceWithoutADelay_returnToTheCaller() async throws {
-    // The caller is on this queue.
-    let (queue, isCaller) = (DispatchQueue(label: "caller"), DispatchSpecificKey<Bool>())
-    queue.setSpecific(key: isCaller, value: true)
+    let queue = DispatchQueue(label: "caller")
+    let caller = ExecutorProbe(queue)
     let attempts = Recorder<Bool>()
     let promise = queue.sync {
       Promise<Int>.retry(on: .immediate, .fixed(attempts: 3, delay: .zero)) {
-        attempts.record(DispatchQueue.getSpecific(key: isCaller) ?? false)
+        attempts.record(caller.isCurrent)
         return .rejected(Boom())
       }
     }
@@ -271,8 +254,8 @@ import Testing
 
   @Test func aRetryThatTheDeadlinePrevents_takesNoToken() async throws {
     let budget = RetryBudget(capacity: 2, tokensPerSuccess: 0)
-    var policy = RetryPolicy.fixed(attempts: 9, delay: .seconds(10)).withBudget(budget)
-    policy.deadline = .seconds(15)
+    let policy = RetryPolicy.fixed(attempts: 9, delay: .seconds(10))
+      .withBudget(budget).withDeadline(.seconds(15))
     let promise = Promise.retry(
       on: .immediate, policy, clock: clock, operation(failures: 99))
     await clock.run(until: promise)

@@ -24,8 +24,7 @@ import Testing
   }
 
   @Test func attemptTimeout_cancelsTheAttempt_andWaitsForItsEnd() async throws {
-    var policy = RetryPolicy.fixed(attempts: 2, delay: .zero)
-    policy.attemptTimeout = .seconds(10)
+    let policy = RetryPolicy.fixed(attempts: 2, delay: .zero).withAttemptTimeout(.seconds(10))
     let log = Recorder<String>()
     let parser = Parser()
     async let advancing: Void = {
@@ -45,8 +44,7 @@ import Testing
   }
 
   @Test func attemptThatReturnsInSpiteOfItsTimeout_succeeds() async throws {
-    var policy = RetryPolicy.fixed(attempts: 1)
-    policy.attemptTimeout = .seconds(1)
+    let policy = RetryPolicy.fixed(attempts: 1).withAttemptTimeout(.seconds(1))
     async let advancing: Void = {
       await clock.sleepers(atLeast: 1)
       await clock.advance(by: .seconds(1))

@@ -14,34 +14,6 @@ import Testing
     log.record("task ended")
   }
 
-  @Test func close_waitsForTasks_thatIgnoreCancellation() async throws {
-    let scope = PromiseScope()
-    let task = scope.run { await stubborn() }
-    let end = scope.close()
-    try await expectCancellation(of: task)
-    #expect(end.promise.isPending && scope.pendingCount == 1)
-    work.open()
-    await end.value
-    #expect(log.events == ["task ended"] && scope.pendingCount == 0)
-    // Again, nothing is left.
-    await scope.close().value
-  }
-
-  @Test func close_waitsForTheTasksOfBoundPromises_andForHandlers() async throws {
-    let scope = PromiseScope()
-    let bound = Promise { await stubborn() }
-      .tap { result in
-        if case .failure(let error) = result { log.record("\(error)") }
-      }
-      .bound(to: scope)
-    let end = scope.close()
-    try await expectCancellation(of: bound)
-    #expect(log.events == ["CancellationError()"] && end.promise.isPending)
-    work.open()
-    await end.value
-    #expect(log.events == ["CancellationError()", "task ended"])
-  }
-
   @Test func close_waitsForTasks_thatCancelAllHasCancelled_evenIfTheScopeIsReleased() async throws {
     let end: Guarantee<Void>
     do {
@@ -95,7 +67,7 @@ import Testing
   @Test func workOfAClosedScope_isRejected_andDoesNotStart() async throws {
     let scope = PromiseScope()
     scope.close()
-    let (pending, resolver) = Promise<Int>.withResolvers()
+    let pending = Promise<Int>.never
     let works = [
       pending.bound(to: scope),
       scope.run { () async throws -> Int in 1 },
@@ -109,7 +81,6 @@ import Testing
     }
     // It had no other consumer.
     try await expectCancellation(of: pending)
-    withExtendedLifetime(resolver) {}
   }
 
   @Test func aPromiseWithAnotherConsumer_isNotWaitedFor() async throws {
@@ -136,17 +107,6 @@ import Testing
   }
 
   // MARK: withPromiseScope
-
-  @Test func withPromiseScope_returnsWhenItsWorkHasEnded() async {
-    let value = await withPromiseScope { scope in
-      scope.run {
-        defer { log.record("ended") }
-        try await Promise<Void>.never.value
-      }
-      return 1
-    }
-    #expect(value == 1 && log.events == ["ended"])
-  }
 
   @Test func withPromiseScope_keepsTheError_andItsType() async {
     do throws(Boom) {

@@ -28,20 +28,6 @@ import Testing
     #expect(log.events == ["release file"])
   }
 
-  @Test func using_releasesWhenCancelledInTheBody() async throws {
-    let inner = Promise<Int>.never
-    let (entered, enter) = Promise<Void>.withResolvers()
-    let promise = using { _ in
-      enter.fulfill()
-      return inner
-    }
-    try await entered.value
-    promise.cancel()
-    try await expectCancellation(of: promise)
-    try await expectCancellation(of: inner)
-    #expect(log.events == ["release file"])
-  }
-
   @Test func using_cancelledWhileATaskUsesIt_releasesWhenTheTaskHasEnded() async throws {
     let scope = PromiseScope()
     let promise = using { [log, work] _ in

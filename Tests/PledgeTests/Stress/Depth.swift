@@ -100,7 +100,7 @@ import Testing
     await onSmallStack {
       let (start, resolver) = Promise<Int>.withResolvers()
       var last = start
-      for _ in 0..<links { last = last.finally(on: DroppingExecutor()) {} }
+      for _ in 0..<links { last = last.finally(on: ClosureExecutor { _ in }) {} }
       resolver.fulfill(1)
       #expect(throws: BrokenPromiseError.self) { try last.currentResult?.get() }
       last.ignoreErrors()
@@ -111,7 +111,7 @@ import Testing
     await onSmallStack {
       let (start, resolver) = Promise<Int>.withResolvers()
       var last = start
-      for _ in 0..<links { last = last.map(on: InlineExecutor()) { $0 + 1 } }
+      for _ in 0..<links { last = last.map(on: ClosureExecutor { $0.run() }) { $0 + 1 } }
       resolver.fulfill(0)
       #expect(last.state == "fulfilled: \(links)")
     }
@@ -218,12 +218,4 @@ import Testing
     try await expectCancellation(of: loop, within: .seconds(60))
     stop.value = nil
   }
-}
-
-private struct DroppingExecutor: PromiseExecutor {
-  func enqueue(_ job: PromiseJob) {}
-}
-
-private struct InlineExecutor: PromiseExecutor {
-  func enqueue(_ job: PromiseJob) { job.run() }
 }

@@ -100,9 +100,14 @@ struct Place: Sendable, CustomStringConvertible {
       description: "actor", executor: .actor(actor), probe: ExecutorProbe(actor.queue))
   }()
   static let custom: Place = {
-    let executor = PumpedExecutor()
-    return Place(
-      description: "custom", executor: executor, probe: ExecutorProbe(executor.manual))
+    // A manual executor that a queue drives.
+    let manual = ManualExecutor()
+    let queue = DispatchQueue(label: "pledge.tests.pump")
+    let executor = ClosureExecutor { job in
+      manual.enqueue(job)
+      queue.async { manual.runNext() }
+    }
+    return Place(description: "custom", executor: executor, probe: ExecutorProbe(manual))
   }()
 
   static let all: [Place] = [
@@ -134,15 +139,16 @@ final class QueueSerialExecutor: SerialExecutor {
   }
 }
 
-/// A custom executor: a manual one that a queue drives.
-final class PumpedExecutor: PromiseExecutor {
-  let manual = ManualExecutor()
-  private let queue = DispatchQueue(label: "pledge.tests.pump")
+/// An executor that passes its jobs to a closure.
+struct ClosureExecutor: PromiseExecutor {
+  private let body: @Sendable (PromiseJob) -> Void
+  init(_ body: @escaping @Sendable (PromiseJob) -> Void) { self.body = body }
+  func enqueue(_ job: PromiseJob) { body(job) }
+}
 
-  func enqueue(_ job: PromiseJob) {
-    manual.enqueue(job)
-    queue.async { self.manual.runNext() }
-  }
+/// An actor on the main actor's executor.
+actor MainExecutorActor {
+  nonisolated var unownedExecutor: UnownedSerialExecutor { MainActor.sharedUnownedExecutor }
 }
 
 /// A value that a test's closures can modify, guarded by a lock.
@@ -187,6 +193,16 @@ struct StubbornWork: Sendable {
 }
 
 extension Promise {
+  /// Creates a promise that stays pending without its resolver, and a counter of how often its
+  /// producer is told of a cancellation.
+  static func withToldProducer() -> (promise: Promise, resolver: Resolver<Value>, told: CallCounter)
+  {
+    let (promise, resolver) = withResolvers()
+    let told = CallCounter()
+    resolver.onCancel { withExtendedLifetime(resolver) { _ = told.call() } }
+    return (promise, resolver, told)
+  }
+
   /// The current result as text, for short expectations.
   var state: String {
     switch currentResult {

@@ -42,21 +42,6 @@ import Testing
     }
   }
 
-  @Test func line13_deadlineInThePast_needsNoTimer() async {
-    await #expect(processExitsWith: .success) {
-      let never = Promise<Int>.withResolvers()
-      let late = never.promise.deadline(.now - .seconds(1))
-      try await expectRejection(of: late, with: TimeoutError.self)
-      #expect(count == 0)
-      let (promise, resolver) = Promise<Int>.withResolvers()
-      let inTime = promise.deadline(.now + .seconds(3600))
-      #expect(count == 1)
-      resolver.fulfill(1)
-      try await expectFulfillment(of: inTime, with: 1)
-      #expect(count == 0)
-    }
-  }
-
   @Test func absurdDurations_areTaken() async {
     await #expect(processExitsWith: .success) {
       for duration in [

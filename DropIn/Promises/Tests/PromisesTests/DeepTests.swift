@@ -11,13 +11,6 @@ final class DeepTests: XCTestCase {
     ProcessInfo.processInfo.environment["PROMISES_DEEP"].flatMap { Int($0) } ?? 20_000
   private let queue = DispatchQueue(label: "deep")
 
-  /// The memory in use, in kilobytes.
-  private var memory: Int {
-    let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
-    let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
-    return line.flatMap { Int($0.filter(\.isNumber)) } ?? 0
-  }
-
   private func settleSlowly() { XCTAssertTrue(waitForPromises(timeout: 300)) }
 
   func test_longChain_isReleasedUnresolved() {

@@ -50,6 +50,13 @@ enum Failure: Error, Equatable {
   case first, second
 }
 
+/// The memory in use, in kilobytes.
+var memory: Int {
+  let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+  let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+  return line.flatMap { Int($0.filter(\.isNumber)) } ?? 0
+}
+
 /// A serial queue that can check whether code runs on it.
 struct MarkedQueue {
   private static let key = DispatchSpecificKey<String>()
