@@ -183,7 +183,9 @@ extension Divergence {
   /// another use of its result can mean the same.
   fileprivate func isOfChangedFunction(_ old: Version, _ new: Version) -> Bool {
     let all = [old, new].map(\.program.declarations)
-    if isOfCallback(old, new) || difference.parts.count == 2 && namesOwnType(old, new) { return true }
+    if isOfCallback(old, new) || difference.parts.count == 2 && namesOwnType(old, new) {
+      return true
+    }
     switch difference.rule {
     case .effectLost, .effectAdded:
       // An own function with other parameters, or a parameter of another type.
@@ -294,7 +296,10 @@ extension Divergence {
 
   /// Names with which code waits and combines.
   private static let helpers = Set<Substring>(
-    ["race", "any", "retry", "when", "all", "sleep", "wait", "scheduledTimer", "invalidate", "AnyIterator"]
+    [
+      "race", "any", "retry", "when", "all", "sleep", "wait", "scheduledTimer", "invalidate",
+      "AnyIterator",
+    ]
       + Machine.publisherOperators.map { $0[...] })
 }
 

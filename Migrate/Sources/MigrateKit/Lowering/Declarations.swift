@@ -112,7 +112,9 @@ final class Declarations {
   ])
 
   /// The types of what code waits for, and with which it settles that.
-  private static let waits = ["Promise<", "Guarantee<", "Resolver<", "Continuation<", "Task<", "Timer"]
+  private static let waits = [
+    "Promise<", "Guarantee<", "Resolver<", "Continuation<", "Task<", "Timer",
+  ]
 
   private static let systemModules: Set<String> = [
     "Foundation", "UIKit", "SwiftUI", "AppKit", "Cocoa", "Combine", "Dispatch", "XCTest", "Testing",
