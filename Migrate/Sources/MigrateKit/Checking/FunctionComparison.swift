@@ -1,3 +1,5 @@
+import Foundation
+
 /// A version of a function, and how it is read.
 struct Version {
   let program: Program
@@ -24,11 +26,17 @@ struct Version {
     owners.contains { program.declarations.declares(property, in: $0) }
   }
 
+  /// Whether the function itself, rather than one that it calls, reads a property of another object.
+  func reads(_ property: String) -> Bool {
+    function.node.description.range(
+      of: "\\.\(property)\\b(?! ?[({])", options: .regularExpression) != nil
+  }
+
   /// Whether the function uses a property whose type only this version has.
   var usesOwnType: Bool {
     members.names.contains { name in
       program.declarations.typeName(ofProperty: name, in: function.owner).map {
-        reading.ownTypes.contains(Declarations.contained($0))
+        reading.isOwn($0)
       } ?? false
     }
   }

@@ -301,7 +301,7 @@ struct Invariants {
     let properties = old.members.used.filter { name in
       [old, new].allSatisfy { $0.program.declarations.declaresValue(name) }
         // An object that only the new version has can use it.
-        && (!old.declares(name) || new.declares(name) && !usesOwnType)
+        && (old.declares(name) ? new.declares(name) && !usesOwnType : old.reads(name))
     }
     for name in old.members.names.intersection(parameters).union(properties).sorted() {
       guard !Self.results.contains(name), !new.members.words.contains(name[...]),

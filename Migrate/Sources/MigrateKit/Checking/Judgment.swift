@@ -83,8 +83,10 @@ struct Judgment {
   /// Adds differences that are certain, whatever the paths are.
   mutating func add(_ others: [Divergence], _ old: Version, _ new: Version) {
     let known = Set(certain.map(\.difference.detail))
+    let stored = old.otherwiseStored(new).union(old.otherwiseDeclared(new))
     certain += others.filter {
       !known.contains($0.difference.detail) && !$0.isOfCallback(old, new)
+        && !$0.dependsOn(stored, old, new)
     }
     .map { $0.withIsolation(new) }
   }
@@ -165,8 +167,7 @@ extension Divergence {
     // An object of a type that only the new version has perhaps does it.
     return new.members.names.allSatisfy { name in
       !["resume", "fulfill", "reject", "resolve", "seal"].contains(name)
-        && !(new.program.declarations.typeName(ofProperty: name).map(new.reading.ownTypes.contains)
-          ?? false)
+        && !(new.program.declarations.typeName(ofProperty: name).map(new.reading.isOwn) ?? false)
     }
   }
 
@@ -182,7 +183,9 @@ extension Divergence {
   /// another use of its result can mean the same.
   fileprivate func isOfChangedFunction(_ old: Version, _ new: Version) -> Bool {
     let all = [old, new].map(\.program.declarations)
-    if isOfCallback(old, new) { return true }
+    if isOfCallback(old, new) || difference.parts.count == 2 && namesOwnType(old, new) {
+      return true
+    }
     switch difference.rule {
     case .effectLost, .effectAdded:
       // An own function with other parameters, or a parameter of another type.
@@ -229,6 +232,17 @@ extension Divergence {
         return forms[0] != forms[1] && !forms.contains(where: \.isEmpty)
       }
     default: return false
+    }
+  }
+
+  /// Whether a version describes this with an object of a type that only it has, which can do or contain
+  /// the same.
+  fileprivate func namesOwnType(_ old: Version, _ new: Version) -> Bool {
+    let own = [old, new].map(\.reading.ownTypes)
+    return difference.parts.contains { part in
+      part.split(whereSeparator: Words.separates).contains { word in
+        own.contains { $0.contains(String(word)) }
+      }
     }
   }
 
@@ -282,7 +296,10 @@ extension Divergence {
 
   /// Names with which code waits and combines.
   private static let helpers = Set<Substring>(
-    ["race", "any", "retry", "when", "all", "sleep", "wait"]
+    [
+      "race", "any", "retry", "when", "all", "sleep", "wait", "scheduledTimer", "invalidate",
+      "AnyIterator",
+    ]
       + Machine.publisherOperators.map { $0[...] })
 }
 

@@ -113,6 +113,8 @@ extension Machine {
     let base = name.split(separator: ".").last.map(String.init) ?? name
     // Optional chaining doesn't call a method of nil.
     if name.hasPrefix("nil.") { return [(state, .plain("nil"), nil)] }
+    // The process lives without it when `main` waits.
+    if name == "dispatchMain" { return [(state, .nothing, nil)] }
     if Self.conversions.contains(name), labels == [nil] {
       return [(state, .plain(shortened("\(name)(\(values[0].text))")), nil)]
     }
@@ -178,6 +180,8 @@ extension Machine {
       state.events[state.events.count - 1].needsNoWait =
         state.isInAwait || declarations.isSynchronous(callee, arguments)
       state.events[state.events.count - 1].isCheap = declarations.isCheap(callee, arguments)
+      state.events[state.events.count - 1].hasValue =
+        !expression.hasOptionalReceiver && declarations.returnsNonOptional(callee, arguments)
     }
     if case .call(let callee, let arguments) = expression.kind, callee.isOwn,
       case let all = declarations.candidates(callee, arguments), all.count == 1,
@@ -221,7 +225,8 @@ extension Machine {
   /// How many seconds a call pauses: `after(seconds:)` and `Task.sleep` are the same step.
   private static func pause(_ name: String, _ labels: [String?], _ values: [Value]) -> String? {
     guard ["after", "Task.sleep"].contains(name), values.count == 1 else { return nil }
-    var text = values[0].text.filter { $0 != "_" }
+    var text = values[0].text.replacingOccurrences(of: "NSEC_PER_SEC", with: "1000000000")
+      .replacingOccurrences(of: "Double(1000000000)", with: "1000000000").filter { $0 != "_" }
     func unwrap(_ prefix: String) -> Bool {
       guard text.hasPrefix(prefix), text.hasSuffix(")") else { return false }
       text = String(text.dropFirst(prefix.count).dropLast())

@@ -169,7 +169,7 @@ extension Machine {
   private func property(_ name: String) -> Value {
     declarations.storesResolver(name, in: owner, isAlone: true)
       ? .resolver(PromiseState.stored)
-      : .plain(declarations.queues[name] ?? reading.newNames[name] ?? name)
+      : .plain(declarations.constant(name) ?? reading.newNames[name] ?? name)
   }
 
   /// The name of a type in the other version; other names as they are.

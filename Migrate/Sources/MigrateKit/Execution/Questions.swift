@@ -133,6 +133,8 @@ extension Machine {
   func isPresent(_ value: Value, _ state: State) throws -> [(State, Bool)] {
     switch value {
     case .plain("self"): return [(state, true)]
+    case .plain(let text) where declarations.isImplicitlyUnwrapped(text, in: owner):
+      return [(state, true)]
     case .resolver(PromiseState.stored): return try decide("resolver != nil", state)
     case .plain("nil"): return [(state, false)]
     case .plain(let text)
@@ -140,7 +142,8 @@ extension Machine {
       && text.last.map { ")]".contains($0) } ?? false:
       return [(state, true)]
     case .plain(let text)
-    where state.openCall(text).map { state.events[$0].isPromise } ?? false:
+    where state.openCall(text).map { state.events[$0].isPromise } ?? false
+      || state.events.contains { $0.kind == .call && $0.key == text && $0.hasValue }:
       return [(state, true)]
     case .plain(let text) where text.hasSuffix(".first") || text.hasSuffix(".last"):
       // A collection with a first element isn't empty.

@@ -11,6 +11,8 @@ final class DeclarationCollector: SyntaxVisitor {
   var aliases: [(String, TypeGuess)] = []
   var pairs: [String: [String: TypeGuess]] = [:]
   var queues: [String: String] = [:]
+  /// The numbers that constant properties are, by their names.
+  var constants: [String: Set<String>] = [:]
   var setsDefaultQueue = false
   /// The properties that are compared as functions.
   var getters: Set<String> = []
@@ -123,6 +125,11 @@ final class DeclarationCollector: SyntaxVisitor {
           initial == "DispatchQueue.main" || initial.hasPrefix("DispatchQueue.global(")
         {
           queues[name] = initial
+        }
+        if node.bindingSpecifier.text == "let", let value = binding.initializer?.value,
+          value.is(IntegerLiteralExprSyntax.self) || value.is(FloatLiteralExprSyntax.self)
+        {
+          constants[name, default: []].insert(initial)
         }
         // The parts of a stored pair of a promise and its resolver.
         let parts = binding.typeAnnotation.map { tupleParts($0.type) } ?? []

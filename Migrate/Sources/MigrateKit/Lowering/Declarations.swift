@@ -36,6 +36,7 @@ final class Declarations {
   private var pairs: [String: [String: TypeGuess]] = [:]
   /// The main and global queues that constants name.
   private(set) var queues: [String: String] = [:]
+  private var constants: [String: Set<String>] = [:]
   /// Whether the program, apart from its tests, sets the queues on which handlers run by default.
   private(set) var setsDefaultQueue = false
 
@@ -52,6 +53,7 @@ final class Declarations {
       getters.formUnion(collector.getters)
       pairs.merge(collector.pairs) { $1 }
       queues.merge(collector.queues) { $1 }
+      constants.merge(collector.constants) { $0.union($1) }
       if collector.setsDefaultQueue, !file.isTest { setsDefaultQueue = true }
       for (name, owner, type, typeName) in collector.properties {
         properties[name, default: []].append((owner, type, typeName))
@@ -110,7 +112,9 @@ final class Declarations {
   ])
 
   /// The types of what code waits for, and with which it settles that.
-  private static let waits = ["Promise<", "Guarantee<", "Resolver<", "Continuation<", "Task<"]
+  private static let waits = [
+    "Promise<", "Guarantee<", "Resolver<", "Continuation<", "Task<", "Timer",
+  ]
 
   private static let systemModules: Set<String> = [
     "Foundation", "UIKit", "SwiftUI", "AppKit", "Cocoa", "Combine", "Dispatch", "XCTest", "Testing",
@@ -157,7 +161,7 @@ final class Declarations {
   /// Whether the functions that a call can be are declared with a result that isn't optional.
   func returnsNonOptional(_ callee: Expr, _ arguments: [Expr.Argument]) -> Bool {
     let fitting = candidates(callee, arguments)
-    return !fitting.isEmpty && fitting.allSatisfy { !$0.returns.hasSuffix("?") }
+    return !fitting.isEmpty && fitting.allSatisfy { !$0.plainResult.hasSuffix("?") }
   }
 
   /// The functions of the tree that a call can be.
@@ -378,6 +382,20 @@ final class Declarations {
     let own = all.filter { $0.owner == owner }
     let names = Set((own.isEmpty ? all : own).map(\.typeName))
     return names.count == 1 ? names.first.map { $0.trimmingCharacters(in: ["?", "!"]) } : nil
+  }
+
+  /// The queue or the number that a property always is, if its name says so in the whole tree.
+  func constant(_ name: String) -> String? {
+    if let queue = queues[name] { return queue }
+    guard let values = constants[name], values.count == 1, properties[name]?.count == 1 else {
+      return nil
+    }
+    return values.first
+  }
+
+  /// Whether a property is declared with `!`: code that uses it while it is nil ends the program.
+  func isImplicitlyUnwrapped(_ name: String, in owner: String) -> Bool {
+    properties[name]?.contains { $0.owner == owner && $0.typeName.hasSuffix("!") } ?? false
   }
 
   /// The properties of a type, with their types as if promises were tasks.

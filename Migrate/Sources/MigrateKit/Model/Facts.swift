@@ -69,6 +69,8 @@ struct Event {
   let priority: String
   /// Whether the event only happens if an optional receiver has a value.
   var isOptional = false
+  /// Whether the declaration says that the result isn't nil.
+  var hasValue = false
   /// Whether this changes a local variable.
   var isLocal = false
   /// Whether the declaration says that a small value is made from small ones, or a local variable is set.
