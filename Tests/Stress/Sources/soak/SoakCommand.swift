@@ -16,7 +16,7 @@ struct SoakCommand: ParsableCommand {
       The heap in use (allocated and not freed) is sampled 30 times, while no program runs. The \
       first third of the samples is the warm-up; of the rest, the least of the last quarter may \
       exceed the least of the first quarter by 256 KiB for each thread, and by 512 KiB with one \
-      thread. Resident memory, sampled all the time, may do so by 4 MiB for each, and by 8 MiB.
+      thread.
 
       Exit status: 0 if all is well, 1 if not, 64 for bad usage.
       """)

@@ -4,50 +4,23 @@ import Testing
 
 extension StressTests {
   @Suite struct ShrinkerTests {
-    @Test func keepsOnlyWhatTheFaultNeeds() {
-      let big = Generator.program(.sequential, seed: 12)
-      let program = Program(
-        kind: .sequential,
-        steps: big.steps + [
-          Step(101, .pending),
-          Step(
-            102,
-            .then(
-              101, .second, Body(.promise(101), [Step(103, .pending), Step(104, .cancel(101))]))),
-        ])
-      let smallest = Shrinker { candidate in
-        candidate.allSteps.contains { $0.id == 104 }
-      }.smallest(program)
-      #expect(
-        smallest.steps == [
-          Step(102, .then(101, .immediate, Body(.value, [Step(104, .cancel(101))])))
-        ])
-    }
-
-    @Test func takesThreadsInputsAndRoundsApart() {
+    @Test func onlyTheStepsThatTheFaultNeeds_remain() {
+      let handler = Body(.value, [Step(3, .pending), Step(4, .cancel(1))])
       let program = Program(
         kind: .chaotic,
         steps: [
-          Step(1, .pending),
-          Step(
-            2,
-            .parallel([
-              [Step(3, .gather(.race, [1, 1, 1])), Step(4, .cancel(1))],
-              [Step(5, .reduce(1, .first, count: 3, Body(.throwing))), Step(6, .onCancel(1, []))],
-            ])),
+          Step(1, .pending), Step(2, .then(1, .second, handler)),
+          Step(5, .onCancel(1, [Step(6, .cancel(1)), Step(7, .pending)])),
+          Step(8, .parallel([[Step(9, .cancel(1))], [Step(10, .fulfill(1))]])),
         ])
       let smallest = Shrinker { candidate in
-        let ids = candidate.allSteps.map(\.id)
-        return ids.contains(3) && ids.contains(5)
+        Set(candidate.allSteps.map(\.id)).isSuperset(of: [4, 6, 10])
       }.smallest(program)
       #expect(
         smallest.steps == [
-          Step(
-            2,
-            .parallel([
-              [Step(3, .gather(.race, [1]))],
-              [Step(5, .reduce(1, .immediate, count: 1, Body(.value)))],
-            ]))
+          Step(2, .then(1, .second, Body(.value, [Step(4, .cancel(1))]))),
+          Step(5, .onCancel(1, [Step(6, .cancel(1))])),
+          Step(8, .parallel([[], [Step(10, .fulfill(1))]])),
         ])
     }
 

@@ -139,26 +139,11 @@ extension Operation {
 
   /// Where the step's handler runs.
   package var place: Place? {
-    get {
-      switch self {
-      case .map(_, let place, _), .then(_, let place, _), .recover(_, let place, _),
-        .catch(_, let place, _), .finally(_, let place, _), .reduce(_, let place, _, _):
-        place
-      default: nil
-      }
-    }
-    set {
-      guard let newValue else { return }
-      switch self {
-      case .map(let source, _, let body): self = .map(source, newValue, body)
-      case .then(let source, _, let body): self = .then(source, newValue, body)
-      case .recover(let source, _, let body): self = .recover(source, newValue, body)
-      case .catch(let source, _, let body): self = .catch(source, newValue, body)
-      case .finally(let source, _, let body): self = .finally(source, newValue, body)
-      case .reduce(let source, _, let count, let body):
-        self = .reduce(source, newValue, count: count, body)
-      default: break
-      }
+    switch self {
+    case .map(_, let place, _), .then(_, let place, _), .recover(_, let place, _),
+      .catch(_, let place, _), .finally(_, let place, _), .reduce(_, let place, _, _):
+      place
+    default: nil
     }
   }
 

@@ -1,27 +1,7 @@
 import CHeap
-import Foundation
 
 /// Measures the memory of the process.
 enum Memory {
-  /// Returns the resident set size, in bytes.
-  static func residentBytes() -> Int {
-    #if os(Linux)
-      let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
-      let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
-      return pages * Int(sysconf(Int32(_SC_PAGESIZE)))
-    #else
-      var info = mach_task_basic_info()
-      var count = mach_msg_type_number_t(
-        MemoryLayout<mach_task_basic_info>.size / MemoryLayout<natural_t>.size)
-      let status = withUnsafeMutablePointer(to: &info) { pointer in
-        pointer.withMemoryRebound(to: integer_t.self, capacity: Int(count)) {
-          task_info(mach_task_self_, task_flavor_t(MACH_TASK_BASIC_INFO), $0, &count)
-        }
-      }
-      return status == KERN_SUCCESS ? Int(info.resident_size) : 0
-    #endif
-  }
-
   /// Returns the number of heap bytes that are allocated and not freed; 0 if the platform doesn't
   /// report it.
   static func heapBytes() -> Int { Int(heap_bytes_in_use()) }

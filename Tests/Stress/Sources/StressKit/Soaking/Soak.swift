@@ -8,7 +8,6 @@ package final class Soak: Sendable {
     package var exactPrograms = 0
     package var operations = 0
     package var elapsed = 0.0
-    package var residentBytes: [Int] = []
     /// The heap in use after each round, when no program was running.
     package var heapBytes: [Int] = []
     /// The first failure, which ends the soak.
@@ -59,7 +58,7 @@ package final class Soak: Sendable {
     var nextReport = start
     for round in 1...Self.rounds {
       let end = start + length * Double(round) / Double(Self.rounds)
-      work(until: end, sampledEvery: min(1, max(0.01, length / Double(Self.rounds) / 20)))
+      work(until: end)
       guard !hasFailed else { break }
       let heap = heapAtRest()
       let summary = state.withLock { state in
@@ -83,8 +82,9 @@ package final class Soak: Sendable {
 
   private var hasFailed: Bool { state.withLock { $0.summary.failure != nil } }
 
-  /// Lets the workers run until `end`, and monitors memory and hangs.
-  private func work(until end: Date, sampledEvery pause: Double) {
+  /// Lets the workers run until `end`, and watches for hangs.
+  private func work(until end: Date) {
+    let pause = min(1, max(0.01, length / Double(Self.rounds) / 20))
     let workers = state.withLock { state in
       state.workersAtWork = state.activities.count
       return state.activities.indices
@@ -92,8 +92,6 @@ package final class Soak: Sendable {
     for index in workers { Thread.detachNewThread { self.work(index, until: end) } }
     while state.withLock({ $0.workersAtWork }) > 0 {
       Thread.sleep(forTimeInterval: pause)
-      let resident = Memory.residentBytes()
-      state.withLock { $0.summary.residentBytes.append(resident) }
       if let hung = hungActivity() {
         return state.withLock { $0.summary.failure = "Hung for \(Int(patience)) s:\n\(hung)" }
       }
@@ -199,40 +197,31 @@ extension Soak.Summary {
   /// up to 1,024 continuations (80 KiB) for each thread of its pools, most of which fill slowly: of
   /// 907 KiB in use after 210,000 programs, 655 were continuations of ten threads.
   private static let heapTolerance = 256 << 10
-  /// The same limit for resident memory, which also contains holes in the heap and stacks.
-  private static let residentTolerance = 4 << 20
 
   fileprivate func complaintAboutMemory(threads: Int) -> String? {
     // Queues and tasks use several threads even on one core.
     let threads = max(2, threads)
-    if let growth = Memory.growth(heapBytes), growth.bytes > Self.heapTolerance * threads {
-      return "The heap in use grew \(growth)."
+    guard let growth = Memory.growth(heapBytes), growth.bytes > Self.heapTolerance * threads else {
+      return nil
     }
-    if let growth = Memory.growth(residentBytes), growth.bytes > Self.residentTolerance * threads {
-      return "Resident memory grew \(growth)."
-    }
-    return nil
+    return "The heap in use grew \(growth)."
   }
 
   fileprivate var progress: String {
     let count = programs.values.reduce(0, +)
-    return "\(Int(elapsed)) s: \(count) programs, \((heapBytes.last ?? 0) >> 10) KiB in use, "
-      + "\((residentBytes.last ?? 0) >> 10) KiB resident"
+    return "\(Int(elapsed)) s: \(count) programs, \((heapBytes.last ?? 0) >> 10) KiB in use"
   }
 }
 
 extension Soak.Summary: CustomStringConvertible {
   package var description: String {
     let kinds = programs.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
-    func text(_ samples: [Int]) -> String {
-      Memory.growth(samples).map { "\($0) after warm-up" } ?? "too short a run to tell"
-    }
+    let heap = Memory.growth(heapBytes).map { "\($0) after warm-up" } ?? "too short a run to tell"
     return """
       \(programs.values.reduce(0, +)) programs (\(kinds.joined(separator: ", "))), \
       \(exactPrograms) of them compared with the reference in full
       \(operations) operations, \(Int(elapsed)) s
-      heap in use at rest: \(text(heapBytes))
-      resident memory: \(text(residentBytes)), peak \((residentBytes.max() ?? 0) >> 10) KiB
+      heap in use at rest: \(heap)
       """
   }
 }
