@@ -1,12 +1,12 @@
-import VirtualPlatform
+import Exploration
 
 /// A semaphore whose waiting threads are known to the scheduler.
 struct ThreadSemaphore: Sendable {
-  private let semaphore = DispatchSemaphore(value: 0)
+  private let semaphore = VirtualSemaphore(value: 0)
 
   func signal() { semaphore.signal() }
-  func wait() { semaphore.wait() }
+  func wait() { _ = semaphore.wait() }
   func wait(milliseconds: Int) -> Bool {
-    semaphore.wait(timeout: .now() + .milliseconds(milliseconds)) == .success
+    semaphore.wait(limit: UInt64(max(milliseconds, 0)) * 1_000_000)
   }
 }

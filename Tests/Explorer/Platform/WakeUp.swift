@@ -1,16 +1,12 @@
-import VirtualPlatform
+import Exploration
 
 /// One timer in virtual time, on its own queue; wall time doesn't exist.
-struct WakeUp: @unchecked Sendable {
-  private let source: any DispatchSourceTimer
+struct WakeUp: Sendable {
+  private let timer: VirtualTimer
 
   init(_ wake: @escaping @Sendable () -> Void) {
-    source = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "timers"))
-    source.setEventHandler(handler: wake)
-    source.activate()
+    timer = VirtualTimer(queue: VirtualQueue(label: "timers", isSerial: true), handler: wake)
   }
 
-  func arm(afterNanoseconds delay: Int64) {
-    source.schedule(deadline: .now() + .nanoseconds(Int(max(delay, 0))), leeway: .nanoseconds(0))
-  }
+  func arm(afterNanoseconds delay: Int64) { timer.arm(after: UInt64(max(delay, 0))) }
 }

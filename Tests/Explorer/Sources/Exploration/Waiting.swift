@@ -192,11 +192,6 @@ package final class VirtualTimer: @unchecked Sendable {
     (armed, run) = (number, Scheduler.runNumber)
   }
 
-  package func cancel() {
-    Scheduler.point(.arm, address)
-    disarm()
-  }
-
   private func disarm() {
     if armed >= 0, run == Scheduler.runNumber { Scheduler.drop(armed) }
     armed = -1

@@ -176,11 +176,6 @@ extension AtomicRepresentable where Self: RawRepresentable, RawValue: AtomicRepr
 }
 
 extension Int: AtomicRepresentable {}
-extension Int32: AtomicRepresentable {}
-extension Int64: AtomicRepresentable {}
-extension UInt: AtomicRepresentable {}
-extension UInt8: AtomicRepresentable {}
-extension UInt32: AtomicRepresentable {}
 extension UInt64: AtomicRepresentable {}
 extension Bool: AtomicRepresentable {
   public var explorerBits: UInt64 { self ? 1 : 0 }

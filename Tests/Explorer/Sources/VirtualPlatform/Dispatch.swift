@@ -6,7 +6,6 @@ public final class DispatchQueue: Sendable {
   public enum Attributes: Sendable { case concurrent }
 
   private let queue: VirtualQueue
-  private let marks = Mutex<[ObjectIdentifier: Bool]>([:])
 
   public init(label: String, attributes: Attributes? = nil) {
     queue = VirtualQueue(label: label, isSerial: attributes == nil)
@@ -37,31 +36,6 @@ public final class DispatchQueue: Sendable {
 
   /// Whether the calling thread runs a block of this queue.
   public var isCurrent: Bool { VirtualQueue.current === queue }
-
-  fileprivate var virtual: VirtualQueue { queue }
-
-  public func setSpecific(key: DispatchSpecificKey<Void>, value: Void?) {
-    let identity = ObjectIdentifier(key)
-    marks.withLock { $0[identity] = true }
-    key.queue = value == nil ? nil : queue
-  }
-
-  public func getSpecific(key: DispatchSpecificKey<Void>) -> Void? {
-    key.queue === queue ? () : nil
-  }
-
-  public static func getSpecific(key: DispatchSpecificKey<Void>) -> Void? {
-    guard let current = VirtualQueue.current else { return nil }
-    return key.queue === current ? () : nil
-  }
-}
-
-/// A key that is set on one queue.
-///
-/// `@unchecked Sendable`: set once, before any run.
-public final class DispatchSpecificKey<T>: @unchecked Sendable {
-  fileprivate var queue: VirtualQueue?
-  public init() {}
 }
 
 /// Counts blocks that haven't ended.
@@ -87,12 +61,6 @@ public final class DispatchSemaphore: Sendable {
 
   public func wait() { _ = semaphore.wait() }
 
-  public func wait(timeout: DispatchTime) -> DispatchTimeoutResult {
-    let now = VirtualTime.now
-    let limit = timeout.uptimeNanoseconds > now ? timeout.uptimeNanoseconds - now : 0
-    return semaphore.wait(limit: limit) ? .success : .timedOut
-  }
-
   @discardableResult
   public func signal() -> Int {
     semaphore.signal()
@@ -100,65 +68,12 @@ public final class DispatchSemaphore: Sendable {
   }
 }
 
-public enum DispatchTimeoutResult: Sendable { case success, timedOut }
-
 public enum DispatchTimeInterval: Sendable {
   case seconds(Int)
   case milliseconds(Int)
   case microseconds(Int)
   case nanoseconds(Int)
   case never
-
-  var inNanoseconds: UInt64 {
-    switch self {
-    case .seconds(let count): UInt64(max(count, 0)) &* 1_000_000_000
-    case .milliseconds(let count): UInt64(max(count, 0)) &* 1_000_000
-    case .microseconds(let count): UInt64(max(count, 0)) &* 1_000
-    case .nanoseconds(let count): UInt64(max(count, 0))
-    case .never: .max / 2
-    }
-  }
-}
-
-public struct DispatchTime: Sendable {
-  public var uptimeNanoseconds: UInt64
-  public static func now() -> DispatchTime { DispatchTime(uptimeNanoseconds: VirtualTime.now) }
-  public static func + (time: DispatchTime, interval: DispatchTimeInterval) -> DispatchTime {
-    DispatchTime(uptimeNanoseconds: time.uptimeNanoseconds &+ interval.inNanoseconds)
-  }
-}
-
-public protocol DispatchSourceTimer: AnyObject, Sendable {
-  func setEventHandler(handler: @escaping @Sendable () -> Void)
-  func schedule(deadline: DispatchTime, leeway: DispatchTimeInterval)
-  func activate()
-  func cancel()
-}
-
-public enum DispatchSource {
-  public static func makeTimerSource(queue: DispatchQueue) -> any DispatchSourceTimer {
-    TimerSource(queue.virtual)
-  }
-
-  /// `@unchecked Sendable`: configured by one thread, and then used under its owner's lock.
-  private final class TimerSource: DispatchSourceTimer, @unchecked Sendable {
-    private let queue: VirtualQueue
-    private var handler: (@Sendable () -> Void)?
-    private lazy var timer = VirtualTimer(queue: queue) { [self] in handler?() }
-
-    init(_ queue: VirtualQueue) { self.queue = queue }
-
-    func setEventHandler(handler: @escaping @Sendable () -> Void) { self.handler = handler }
-    func activate() {}
-    func schedule(deadline: DispatchTime, leeway: DispatchTimeInterval) {
-      let now = VirtualTime.now
-      timer.arm(after: deadline.uptimeNanoseconds > now ? deadline.uptimeNanoseconds - now : 0)
-    }
-    func cancel() {
-      timer.cancel()
-      handler = nil
-    }
-  }
 }
 
 // MARK: - Time
