@@ -80,17 +80,6 @@ extension StressTests {
       #expect(count == 0)
     }
 
-    @Test func mostPrograms_areComparedInFull() async {
-      for kind in [Program.Kind.sequential, .confluent] {
-        let exact = await aside {
-          Self.seeds.count {
-            Comparison().verdict(on: Generator.program(kind, seed: $0), run: Int($0)).isExact
-          }
-        }
-        #expect(exact > Self.seeds.count * 9 / 10)
-      }
-    }
-
     @Test func programs_useEverything() {
       let programs = Program.Kind.allCases.flatMap { kind in
         Self.seeds.map { Generator.program(kind, seed: $0) }

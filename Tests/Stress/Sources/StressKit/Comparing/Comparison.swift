@@ -9,8 +9,6 @@ package struct Comparison: Sendable {
     package var complaints: [String] = []
     /// The number of steps and handlers that ran.
     package var operationCount = 0
-    /// Whether everything was compared, rather than only the invariants that hold in every order.
-    package var isExact = false
   }
 
   let fault: Fault
@@ -52,12 +50,10 @@ package struct Comparison: Sendable {
       found.leaks = tested.lifetimes.leaks
     }
     var verdict = Verdict(operationCount: found.operationCount)
-    verdict.isExact = expected != nil
-    if verdict.isExact, let expected {
+    if var expected {
       let unhandled = reference.world.unhandled.filter(\.leadsToItsRun)
       _ = Patience.isDoneInTime(limit: 2) { Reports.count(run) >= unhandled.count }
       found.unhandled = Reports.close(run).counted
-      var expected = expected
       expected.unhandled = unhandled.counted
       verdict.complaints =
         program.kind == .sequential
