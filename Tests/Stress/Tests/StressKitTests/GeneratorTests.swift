@@ -15,7 +15,8 @@ extension StressTests {
       var waiting = 0
       for seed in UInt64(0)..<5_000 {
         let steps = Generator.program(.chaotic, seed: seed).allSteps
-        for case .promise(let awaited)? in steps.compactMap(\.operation.workResult) {
+        for step in steps where step.operation.isShared {
+          guard case .promise(let awaited)? = step.operation.body?.result else { continue }
           waiting += 1
           #expect(steps.contains { $0.id == awaited && $0.operation == .pending })
           #expect(!steps.contains { $0.operation.follower == awaited })
@@ -27,11 +28,6 @@ extension StressTests {
 }
 
 extension StressKit.Operation {
-  /// What an operation of a limiter or a coalescer returns.
-  fileprivate var workResult: Body.Result? {
-    switch self {
-    case .limited(_, let body), .coalesced(_, let body): body.result
-    default: nil
-    }
-  }
+  /// Whether this is an operation of a limiter or a coalescer, neither of which has a place.
+  fileprivate var isShared: Bool { body != nil && place == nil }
 }

@@ -151,8 +151,6 @@ private func urgentHandlerOnAnActor(blocksAnother: Bool) -> Scenario {
     check: { expect(notes.hasEachOnce("low", "urgent")) })
 }
 
-// MARK: - Blocked workers
-
 // MARK: - Programs that are wrong on purpose
 
 let poolSelfTests = [
