@@ -10,6 +10,8 @@ extension Promise {
   /// longer, and the cleanup of `asyncFinally` and `finallyThen` isn't cancelled. A producer without a
   /// task, which settles its promise with a resolver, has ended when its `onCancel` handlers have
   /// returned. Work that has other consumers isn't cancelled, and not waited for.
+  ///
+  /// Don't await the guarantee in the work itself, or in its cleanups: it would wait for its own end.
   @discardableResult
   public func cancelAndFinish() -> Guarantee<Void> {
     let work = RemainingWork.collect { cancel() }

@@ -52,10 +52,10 @@ public final class RetryBudget: Sendable {
     state.withLock { $0 = min(capacity, $0 + 1) }
   }
 
-  /// Adds the tokens of a success.
+  /// Adds the tokens of a success; rounded to millionths, so that ten tenths are one.
   @usableFromInline
   func deposit() {
-    state.withLock { $0 = min(capacity, $0 + tokensPerSuccess) }
+    state.withLock { $0 = min(capacity, (($0 + tokensPerSuccess) * 1e6).rounded() / 1e6) }
   }
 }
 

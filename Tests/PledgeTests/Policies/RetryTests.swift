@@ -202,12 +202,13 @@ import Testing
     #expect(attempts.count == 1)
   }
 
-  @Test func aBudget_endsTheRetriesOfAll() async throws {
-    let budget = RetryBudget(capacity: 2, tokensPerSuccess: 0.5)
+  @Test(arguments: [2, 10])
+  func aBudget_endsTheRetriesOfAll(successesPerToken: Int) async throws {
+    let budget = RetryBudget(capacity: 2, tokensPerSuccess: 1 / Double(successesPerToken))
     let policy = RetryPolicy.fixed(attempts: 9, delay: .zero).withBudget(budget)
     try await expectRejection(of: await run(policy, failures: 99), with: Boom.self)
     #expect(attempts.count == 3 && budget.remaining == 0)
-    for _ in 0..<2 {
+    for _ in 0..<successesPerToken {
       _ = try await Promise.retry(policy, clock: clock) { Promise.value(1) }.value
     }
     #expect(budget.remaining == 1)
