@@ -32,6 +32,17 @@ struct Version {
       of: "\\.\(property)\\b(?! ?[({])", options: .regularExpression) != nil
   }
 
+  /// Whether an event is about a member of the function's type, or about an object in a property whose
+  /// type the tree declares, but not on the main actor.
+  func isIndependentOfThreads(_ event: Event) -> Bool {
+    if event.receiver.isEmpty { return declares(event.baseName) }
+    let root = String(event.receiver.prefix(while: CaseName.isWord))
+    let declarations = program.declarations
+    return declarations.typeName(ofProperty: root, in: function.owner).map { type in
+      declarations.typeNames.contains(type.lastName) && !declarations.isMainActor(type: type)
+    } ?? false
+  }
+
   /// Whether the function uses a property whose type only this version has.
   var usesOwnType: Bool {
     members.names.contains { name in

@@ -104,7 +104,7 @@ extension Divergence {
     result.isHarmless =
       parts[0].hasPrefix("ran on the queue ") && !new.declares(String(queue))
       || new.owners.contains { parts[1].hasPrefix("the actor \($0)|") }
-        && (occurrence.event.map { $0.receiver.isEmpty && new.declares($0.baseName) } ?? false)
+        && (occurrence.event.map(new.isIndependentOfThreads) ?? false)
     return result
   }
 
@@ -137,9 +137,21 @@ extension Divergence {
     if event.key.contains("Promise<") || event.key.contains("Guarantee<") { return true }
     let (own, other) = difference.rule == .effectLost ? (old, new) : (new, old)
     guard [.effectLost, .effectAdded].contains(difference.rule) else { return false }
-    if event.kind == .set { return own.declares(event.baseName) != other.declares(event.baseName) }
+    if event.kind == .set || isOfOwnClosure(own, other) {
+      return own.declares(event.baseName) != other.declares(event.baseName)
+    }
     let keys = inClosures()
     return (difference.rule == .effectLost ? keys.new : keys.old).contains(event.key)
+  }
+
+  /// Whether this is about a call of a closure in a property that the other version doesn't have: what
+  /// listens to it does so in another way.
+  private func isOfOwnClosure(_ own: Version, _ other: Version) -> Bool {
+    guard let event = occurrence.event, event.kind == .call, event.receiver.isEmpty else {
+      return false
+    }
+    return own.program.declarations.properties(of: own.function.owner)[event.baseName] != nil
+      && !other.declares(event.baseName)
   }
 
   /// Whether this is about a call of a function with which the libraries' companions extend other types.
@@ -211,8 +223,13 @@ extension Divergence {
       // A result that can be nil says so to the callers.
       return new.function.plainResult.hasSuffix("?") && !old.function.plainResult.hasSuffix("?")
     case .argumentChanged, .resultChanged:
-      // The result of a closure that isn't used.
+      // The result of a closure that isn't used, or one that says what an error said.
       let parts = difference.parts
+      if occurrence.event?.kind == .settle, parts.allSatisfy({ $0.hasPrefix("fulfill(") }),
+        parts.contains("fulfill(())")
+      {
+        return true
+      }
       if parts.contains("()"), parts.contains(where: { $0.hasSuffix(")") && $0.count > 2 }) {
         return true
       }
@@ -263,6 +280,7 @@ extension Divergence {
           old.program.declarations.declares($0) == new.program.declarations.declares($0)
         })
       else { return false }
+      if isOfOwnClosure(this, version) { return false }
       switch event.kind {
       case .set where this.declares(name) != version.declares(name): return false
       case .set: return !other.assigned.contains(name) && !other.gains(name[...], over: own)
