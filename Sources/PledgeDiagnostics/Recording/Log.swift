@@ -97,12 +97,14 @@ extension Log {
       }
       records[at: position].callStack = callStack
     case .observes:
-      records[at: position].result = records.position(of: event.otherPromise).map {
-        records[at: $0].number
+      if let result = records.position(of: event.otherPromise) {
+        records[at: position].result = records[at: result].number
+      } else {
+        // The record of the observer stands for the promise, which isn't in the record.
+        records[at: position].kind = .unknown
       }
     case .attached:
       let source = find(event.otherPromise, isSettled: isOtherSettled, moment)
-      if let source { recognizePromise(at: source) }
       records[at: position].source = source.map { records[at: $0].number }
       records[at: position].executorPayload =
         event.payload ?? Payload.permanentExecutors[Int(event.object) - 1]
@@ -130,7 +132,6 @@ extension Log {
       records[at: inner].adopter = number
     case .settled:
       let failure = event.payload?.rejection.map { failureNumber(of: $0) }
-      recognizePromise(at: position)
       end(
         position,
         Ending(moment: moment, callStack: callStack, rejection: failure, isSettlement: true))
@@ -209,13 +210,6 @@ extension Log {
     _ id: PromiseDiagnostics.PromiseID, isSettled: Bool, _ moment: Moment
   ) -> Int? {
     records.position(of: id) ?? (isSettled ? nil : add(id, .unknown, moment))
-  }
-
-  /// Changes an observer's record to that of a promise, because it was observed or settled.
-  private mutating func recognizePromise(at position: Int) {
-    if records[at: position].kind == .observer, records[at: position].result == nil {
-      records[at: position].kind = .handler
-    }
   }
 
   private mutating func release(_ position: Int, _ moment: Moment) {
