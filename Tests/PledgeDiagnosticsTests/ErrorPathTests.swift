@@ -24,7 +24,7 @@ extension TraceTests {
         let passed = thrown.map(on: .immediate) { $0 }
         let seen = passed.tap(on: .immediate) { _ in }
         seen.catch(on: .immediate) { _ in }
-        let steps = ["thrown by its handler", "passed on", "seen by its handler"]
+        let steps = ["rejected by its handler", "passed on", "seen by its handler"]
         for (index, promise) in [thrown, passed, seen].enumerated() {
           let path = try #require(trace.errorPath(of: promise))
           #expect(path.error is Oops)
@@ -36,7 +36,7 @@ extension TraceTests {
           #expect(path.steps.map(\.operation) == ["map", "map", "tap"])
           #expect(path.steps.first?.location?.line == line)
         #endif
-        #expect(path.description.contains(": thrown by its handler on "))
+        #expect(path.description.contains(": rejected by its handler on "))
       }
     }
 
@@ -110,7 +110,7 @@ extension TraceTests {
         let second = first.recover(on: .immediate) { _ -> Promise<Int> in throw Other() }
         second.ignoreErrors()
         #expect(events(trace.errorPath(of: first)) == ["rejected"])
-        #expect(events(trace.errorPath(of: second)) == ["thrown by its handler"])
+        #expect(events(trace.errorPath(of: second)) == ["rejected by its handler"])
       }
     }
 
@@ -141,6 +141,82 @@ extension TraceTests {
         }
         let path = trace.lastUnhandledErrorPath()
         #expect(path?.steps.count == 2)
+      }
+    }
+
+    @Test func reportedRejection_isThatOfThePath() async {
+      await #expect(processExitsWith: .success) {
+        struct Handled: Error {}
+        let paths = Recorder<ErrorPath?>()
+        PromiseDiagnostics.setUnhandledRejectionHandler { _ in
+          paths.record(Trace.current?.lastUnhandledErrorPath())
+        }
+        let trace = Trace.start()
+        // Handled by what the trace doesn't record, and rejected last.
+        func rejectLast() async {
+          let (promise, resolver) = Promise<Int>.withResolvers()
+          resolver.reject(Handled())
+          _ = await promise.result
+        }
+        do {
+          let watched = Promise<Int>.rejected(Oops())
+          watched.watch(on: .immediate) { _ in }
+          await rejectLast()
+        }
+        #expect(paths.events.count == 1 && paths.events.first??.error is Oops)
+        do {
+          let first = Promise<Int>.rejected(Oops())
+          _ = first.finally(on: .immediate) { throw CancellationError() }
+          await rejectLast()
+        }
+        #expect(paths.events.count == 2 && paths.events.last??.error is Oops)
+        #expect(trace.lastUnhandledErrorPath()?.error is Oops)
+      }
+    }
+
+    @Test func reportedRejectionThatIsNotInTheRecord_hasNoPath() async {
+      await #expect(processExitsWith: .success) {
+        let paths = Recorder<ErrorPath?>()
+        PromiseDiagnostics.setUnhandledRejectionHandler { _ in
+          paths.record(Trace.current?.lastUnhandledErrorPath())
+        }
+        struct Unrecorded: Error { let number: Int }
+        Trace.start(samplingInterval: 2)
+        // Rejections in the memory of earlier ones, of which every second one is in the sample.
+        for number in 0..<100 { _ = Promise<Int>.rejected(Unrecorded(number: number)) }
+        #expect(paths.events.count { $0 == nil } == 50)
+        let numbers = paths.events.compactMap { ($0?.error as? Unrecorded)?.number }
+        #expect(numbers.count == 50 && Set(numbers).count == 50)
+      }
+    }
+
+    @Test func errorThatNoClosureThrew_isNotCalledThrown() async {
+      await tracing { trace in
+        let failed = Promise<Int>.rejected(Oops())
+        let any = Promise.any(failed, failed)
+        let expired = Promise<Int>.never.timeout(after: .seconds(-1))
+        let invalid = Promise.value(1).validate { _ in false }
+        let mapped = failed.mapError { _ in CancellationError() }
+        for promise in [any, expired, invalid, mapped] { _ = await promise.result }
+        #expect(events(trace.errorPath(of: any)) == ["rejected"])
+        #expect(events(trace.errorPath(of: expired)) == ["rejected"])
+        #expect(events(trace.errorPath(of: invalid)) == ["rejected by its handler"])
+        #expect(events(trace.errorPath(of: mapped)) == ["rejected by its handler"])
+      }
+    }
+
+    @Test func policies_passTheErrorOn() async throws {
+      try await tracing { trace in
+        let (limiter, breaker) = (Limiter(1), CircuitBreaker())
+        let limited = limiter.run { Promise<Int>.rejected(Oops()) }
+        let called = breaker.run { Promise<Int>.rejected(Oops()) }
+        for promise in [limited, called] {
+          _ = await promise.result
+          let path = try #require(trace.errorPath(of: promise))
+          #expect(
+            events(path)
+              == ["rejected", "rejected like the promise that its handler returned", "passed on"])
+        }
       }
     }
 

@@ -124,7 +124,7 @@ extension TraceTests {
             "pending", "pending", "rejected", "rejected", "fulfilled", "cancelled",
           ])
         let reason = try #require(timeline.rows[0].w)
-        #expect(timeline.strings[reason].hasPrefix("its resolver has not settled it"))
+        #expect(timeline.strings[reason].hasPrefix("its resolver or operation has not settled it"))
         #expect(timeline.rows[3].v == 2)
         resolver.fulfill(1)
         withExtendedLifetime(waiting) {}

@@ -21,7 +21,7 @@ extension TraceTests {
         let failure = try await failure(of: promise.map(on: .immediate) { $0 })
         let tree = try #require(failure.pendingTree)
         #expect(tree.contains("promise at PledgeDiagnosticsTests/TimeoutTests.swift:\(line)"))
-        #expect(tree.contains("its resolver has not settled it"))
+        #expect(tree.contains("its resolver or operation has not settled it"))
         #expect(failure.description.hasSuffix("\n\(tree)"))
         resolver.fulfill(1)
       }

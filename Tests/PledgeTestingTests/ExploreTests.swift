@@ -421,6 +421,23 @@ private final class Account: Sendable {
     }
   }
 
+  @Test(.timeLimit(.minutes(1)), arguments: ["one", "other"])
+  func waitInAStep_throws(_ name: String) async throws {
+    let failure = try await #require(throws: FailingOrderError.self) {
+      try await explore { simulation in
+        let executor = simulation.executor("one")
+        let other = name == "one" ? executor : simulation.executor(name)
+        _ = try await Promise.value(1).map(on: executor) { _ in
+          // A value that has arrived is returned.
+          _ = try Promise.value(1).wait()
+          return try Promise.value(2).map(on: other) { $0 }.wait()
+        }.value
+      }
+    }
+    #expect(failure.error is DeadlockError)
+    #expect("\(failure.error)".contains("in a step of an exploration"))
+  }
+
   @Test func cancelledExploration_ends() async throws {
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }

@@ -53,9 +53,7 @@ extension Cell {
   /// Returns a guarantee that is fulfilled when this cell has settled, without being its consumer.
   func settlement() -> Guarantee<Void> {
     let (end, resolver) = Guarantee<Void>.withResolvers()
-    attach(
-      Handler(
-        .watchingObserver, of: self, on: .inPlace, body: nil, run: { _, _ in resolver.fulfill() }))
+    watchUntraced { _ in resolver.fulfill() }
     return end
   }
 }

@@ -12,8 +12,8 @@ extension Thenable {
   ///
   /// Use this in programs and tests that aren't asynchronous; elsewhere, use
   /// `try await promise.value`. If the promise is pending, this throws ``DeadlockError`` in a task,
-  /// on an event loop, and on an actor or a queue on which the promise still needs to run a closure;
-  /// anywhere else, it waits.
+  /// on an event loop, in a step of an exploration, and on an actor or a queue on which the promise
+  /// still needs to run a closure; anywhere else, it waits.
   ///
   /// In other words, it depends on where you call it, and never on timing:
   ///
@@ -21,6 +21,7 @@ extension Thenable {
   ///   thread that all tasks share. To read a promise that has settled, use ``Promise/currentResult``.
   /// - **On an event loop** that PledgeNIO or a ``TurnExecutor`` has used, it would block every
   ///   channel of the loop.
+  /// - **In a step of an exploration** by PledgeTesting, it would block the thread of all steps.
   /// - **On an actor or a queue that the promise needs:** one of the handlers that the promise depends on
   ///   when you call this method would run on the main thread or the actor that calls it, on the queue
   ///   of the handler that calls it, or is that handler. Any `DispatchQueue` but the global ones counts

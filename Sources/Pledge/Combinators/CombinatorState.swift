@@ -49,12 +49,16 @@ class CombinatorState: @unchecked Sendable {
     observers.withLock { $0 }.compactMap(\.pendingSource)
   }
 
-  /// Observes `cell`.
+  /// Observes `cell`; tracers see the observer if it contributes to a promise.
   @usableFromInline
   final func observe(_ cell: Cell, with observer: Handler) {
-    if let tracedResult { observer.noteObserving(for: tracedResult) }
     // Attached first, because an observer can be removed only after it is attached.
-    cell.attach(observer)
+    if let tracedResult {
+      observer.noteObserving(for: tracedResult)
+      cell.attach(observer)
+    } else {
+      cell.attachUntraced(observer)
+    }
     attached.append(observer)
   }
 

@@ -35,6 +35,11 @@ extension PromiseDiagnostics {
     UnhandledRejections.setReport { handler(UnhandledRejection(error: $0, origin: $1)) }
   }
 
+  /// The error of the unhandled rejection that the calling thread reports, and its ID in trace events.
+  package static var reported: (error: any Error, id: UInt)? {
+    ThreadState.current.pointee.reported
+  }
+
   /// Calls `claim` with each unhandled rejection and its ID in trace events.
   ///
   /// If `claim` returns true, it takes over the report. It runs on the thread that released the

@@ -123,7 +123,7 @@ struct Role: OptionSet, Sendable {
   /// Its closure receives the error.
   @usableFromInline static var error: Role { Role(rawValue: 1 << 14) }
   /// It is called for an abandoned source, too.
-  private static var abandonment: Role { Role(rawValue: 1 << 15) }
+  static var abandonment: Role { Role(rawValue: 1 << 15) }
   /// Cancellation stops here and doesn't reach the source.
   @usableFromInline static var uncancellable: Role { Role(rawValue: 1 << 16) }
   /// It isn't a consumer.

@@ -107,7 +107,19 @@ extension Cell {
   @usableFromInline
   final func attach(_ handler: Handler) {
     Instrumentation.note(handler, .attached(handler, to: self))
+    attachUntraced(handler)
+  }
+
+  /// Adds an observer of the library, for which no promise and no task waits; tracers don't see it.
+  @inline(__always)
+  final func attachUntraced(_ handler: Handler) {
     if !add(handler) { Delivery.deliver(handler, rejection) }
+  }
+
+  /// Calls `body` with this cell when it has settled, without being its consumer.
+  final func watchUntraced(_ body: @escaping @Sendable (Cell) -> Void) {
+    attachUntraced(
+      Handler(.watchingObserver, of: self, on: .inPlace, body: nil, run: { body($1) }))
   }
 
   /// Attaches a handler that produces a `U` from this cell's result; returns the handler's cell.

@@ -102,8 +102,8 @@ class Handler: Cell, @unchecked Sendable {
     Instrumentation.note(
       self,
       .handlerStarted(
-        callsClosure: body != nil && role.receives(source.rejection)
-          && source.rejection?.isAbandonment != true))
+        callsClosure: body != nil && role.callsClosure && !role.has(.contextFree)
+          && role.receives(source.rejection)))
     if let rejection = source.rejection {
       if rejection.isAbandonment, !role.receives(rejection) {
         dropBody()

@@ -11,7 +11,7 @@ extension PromiseDiagnostics {
       ///
       /// Observers that don't create a promise, such as those of `await` and of combinators, are
       /// reported in the same way. `executor` is where the handler will run, and `isOperator` is
-      /// whether it has a closure, or is that of `uncancellable()`.
+      /// whether it creates a promise or has a closure.
       case attached(
         source: PromiseID, isSettled: Bool, wasCreatedFulfilled: Bool, executor: ExecutorReference,
         isOperator: Bool)
@@ -115,7 +115,8 @@ extension PromiseDiagnostics.TraceEvent.Kind {
       wasCreatedFulfilled: source.wasCreatedFulfilled,
       executor: PromiseDiagnostics.ExecutorReference(
         target: observer.target, kind: observer.targetKind),
-      isOperator: observer.body != nil || observer.role.has(.uncancellable))
+      isOperator: observer.body != nil || observer.role.has(.uncancellable)
+        || !observer.role.has(.abandonment))
   }
 
   static func adopted(_ inner: __shared Cell, isSettled: Bool) -> Self {

@@ -32,10 +32,10 @@ enum UnhandledRejections {
     Monitoring.unhandledRejections.note(())
     // A rejection that the report itself leaves unhandled must not be reported to it again.
     let state = ThreadState.current
-    if !state.pointee.isReporting, let report = hooks.withLock({ $0.report }) {
-      state.pointee.isReporting = true
+    if state.pointee.reported == nil, let report = hooks.withLock({ $0.report }) {
+      state.pointee.reported = (error, id)
       report(error, origin)
-      state.pointee.isReporting = false
+      state.pointee.reported = nil
     } else {
       StandardError.write("Pledge: \(Rejection.unhandledText(error, origin))\n")
     }

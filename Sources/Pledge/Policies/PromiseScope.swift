@@ -174,10 +174,9 @@ public final class PromiseScope: Sendable {
 
   fileprivate func bind<T: Sendable>(_ id: Int, _ source: Cell) -> Promise<T> {
     let bound = source.derive(T.self, .copy) { $0.copyResult(of: $1, as: T.self) }
-    bound.attach(
-      Handler(.watchingObserver, of: bound, on: .inPlace, body: nil) { [weak self] _, bound in
-        self?.endPart(of: id, after: bound.rejection?.remainingWork ?? [])
-      })
+    bound.watchUntraced { [weak self] bound in
+      self?.endPart(of: id, after: bound.rejection?.remainingWork ?? [])
+    }
     let isCancelled = state.withLock { state in
       state.work[id]?.promise = bound
       return state.work[id]?.isCancelled ?? false

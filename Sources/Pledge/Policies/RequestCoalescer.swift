@@ -116,6 +116,7 @@ extension RequestCoalescer where Key: Hashable {
       make: {
         if leading { return (Entry(key: key, hash: hash, nil), nil) }
         let cell = Root<Value>()
+        cell.noteCreation(SourceLocation(fileID: #fileID, line: #line))
         return (Entry(key: key, hash: hash, cell), Promise<Value>(cell: cell).newConsumer().cell)
       }, &cell)
     return (role, unsafeDowncast(entry, to: Entry.self))

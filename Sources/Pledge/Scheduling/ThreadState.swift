@@ -33,8 +33,8 @@ struct ThreadState {
   var remainingWork: [RemainingWork]?
   /// The cancelled handler that runs, and its source, if that leaves work.
   var inherited: (heir: Job, source: Job)?
-  /// Whether this thread is reporting an unhandled rejection.
-  var isReporting = false
+  /// The unhandled rejection that this thread reports: its error, and its identity for tracers.
+  var reported: (error: any Error, id: UInt)?
 
   @inline(__always)
   static var current: UnsafeMutablePointer<ThreadState> {

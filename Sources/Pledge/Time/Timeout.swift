@@ -75,7 +75,7 @@ extension Promise {
       if source.rejection?.isAbandonment == true {
         guard let timer = handler.body?.copy(as: Body.self)() else { return }
         // The timer rejects the promise later. If it fired while this handler ran, it couldn't.
-        if handler.startWaiting(for: Root<Value>()), timer.hasFired {
+        if handler.startWaiting(for: Promise<Value>.never.cell), timer.hasFired {
           handler.expire(after: timer.span)
         }
         return

@@ -13,9 +13,12 @@ struct Log: Sendable {
   private(set) var names: [Int: String] = [:]
   private(set) var cancellations: [Int: Moment] = [:]
   private(set) var failures: [Int: Failure] = [:]
-  /// The numbers of the rejections whose promises are in memory; the identifiers are reused.
+  /// The number of the latest rejection with each identifier, which is reused after the rejection is
+  /// deallocated.
   private var failureNumbers: [UInt: Int] = [:]
   private var nextFailure = 0
+  /// The number of the rejection that was last reported as unhandled.
+  private(set) var lastReported: Int?
   /// The handlers that run on each thread, the innermost last.
   private(set) var running: [[Int]] = []
   /// The indices of the threads by the numbers of their buffers.
@@ -94,12 +97,14 @@ extension Log {
       }
       records[at: position].callStack = callStack
     case .observes:
-      records[at: position].result = records.position(of: event.otherPromise).map {
-        records[at: $0].number
+      if let result = records.position(of: event.otherPromise) {
+        records[at: position].result = records[at: result].number
+      } else {
+        // The record of the observer stands for the promise, which isn't in the record.
+        records[at: position].kind = .unknown
       }
     case .attached:
       let source = find(event.otherPromise, isSettled: isOtherSettled, moment)
-      if let source { recognizePromise(at: source) }
       records[at: position].source = source.map { records[at: $0].number }
       records[at: position].executorPayload =
         event.payload ?? Payload.permanentExecutors[Int(event.object) - 1]
@@ -127,7 +132,6 @@ extension Log {
       records[at: inner].adopter = number
     case .settled:
       let failure = event.payload?.rejection.map { failureNumber(of: $0) }
-      recognizePromise(at: position)
       end(
         position,
         Ending(moment: moment, callStack: callStack, rejection: failure, isSettlement: true))
@@ -170,19 +174,34 @@ extension Log {
 
   /// Returns the number of a rejection.
   ///
-  /// Its identifier is reused after the last promise with it was released, for another rejection.
+  /// Its identifier can be reused after the last promise with it was released, for another one.
   private mutating func failureNumber(of rejection: PromiseDiagnostics.Rejection) -> Int {
-    if let number = failureNumbers[rejection.id] { return number }
+    if let number = failureNumbers[rejection.id], failures[number]?.living != 0 { return number }
     nextFailure += 1
     failureNumbers[rejection.id] = nextFailure
     failures[nextFailure] = Failure(rejection: rejection)
     return nextFailure
   }
 
+  /// Returns the number of an existing rejection; nil if it isn't in the record.
+  ///
+  /// The record can contain an earlier rejection with the identifier, but retains its error, whose
+  /// memory is therefore not that of another error.
+  func number(ofRejection id: UInt, with error: any Error) -> Int? {
+    guard let number = failureNumbers[id], let known = failures[number]?.rejection.error,
+      // The coercions prevent the compiler from passing the values inside.
+      unsafeBitCast(known as any Error, to: UInt.self)
+        == unsafeBitCast(error as any Error, to: UInt.self)
+    else { return nil }
+    return number
+  }
+
+  mutating func noteReport(of error: any Error, _ id: UInt) {
+    lastReported = number(ofRejection: id, with: error) ?? lastReported
+  }
+
   private mutating func noteRelease(of record: Record) {
-    guard let number = record.settlement?.rejection, let failure = failures[number] else { return }
-    failures[number]?.living -= 1
-    if failure.living == 1 { failureNumbers[failure.rejection.id] = nil }
+    if let failure = record.settlement?.rejection { failures[failure]?.living -= 1 }
   }
 
   /// Returns the position of a promise and adds it to the record if necessary; nil if it's settled
@@ -191,13 +210,6 @@ extension Log {
     _ id: PromiseDiagnostics.PromiseID, isSettled: Bool, _ moment: Moment
   ) -> Int? {
     records.position(of: id) ?? (isSettled ? nil : add(id, .unknown, moment))
-  }
-
-  /// Changes an observer's record to that of a promise, because it was observed or settled.
-  private mutating func recognizePromise(at position: Int) {
-    if records[at: position].kind == .observer, records[at: position].result == nil {
-      records[at: position].kind = .handler
-    }
   }
 
   private mutating func release(_ position: Int, _ moment: Moment) {

@@ -72,7 +72,7 @@ extension Recorder {
   ///
   /// The trace of the process replaces the previous one.
   static func add(_ trace: Trace) {
-    if trace.claimsRejections { Claims.start() }
+    Claims.start()
     change { state in
       if trace.isScoped { state.routes.add(trace) } else { state.ofProcess = trace }
     }
@@ -114,10 +114,12 @@ extension Recorder {
   /// code, because it's called under the lock.
   static func withLogs<Result: Sendable>(_ body: () -> Result) -> Result { update { _ in body() } }
 
-  /// Passes an unhandled rejection to the traces that claim it, and returns whether one stored it.
+  /// Notes that a rejection is reported as unhandled, and returns whether a trace claimed it and
+  /// stored it.
   static func claim(_ rejection: PromiseDiagnostics.UnhandledRejection, _ id: UInt) -> Bool {
-    guard settings.hasScopes else { return false }
+    guard settings.isRecording else { return false }
     return update { state in
+      for trace in state.traces { trace.log.noteReport(of: rejection.error, id) }
       let trace = state.routes.claimant(of: id)
       trace?.log.unhandled.append(rejection)
       return trace != nil

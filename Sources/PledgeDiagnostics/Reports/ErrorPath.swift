@@ -26,18 +26,24 @@ extension Trace {
   public func errorPath(of promise: Promise<some Any>) -> ErrorPath? {
     let snapshot = snapshot()
     // The latest, because identifiers are reused.
-    return snapshot.ordered.last { $0.id == promise.id }.flatMap(snapshot.errorPath)
+    return snapshot.ordered.last { $0.id == promise.id }.flatMap(snapshot.errorPath(to:))
   }
 
-  /// Returns the path of the latest error in the record that has no consumer; nil if there is none.
+  /// Returns the path of the unhandled error that is being reported; nil if it isn't in the record.
   ///
-  /// Call it in the handler passed to `PromiseDiagnostics.setUnhandledRejectionHandler(_:)`, which
-  /// is called only for errors that weren't handled. A trace alone can't be certain of that: it doesn't
-  /// record an `await`, a `wait()`, or an `observe` of a promise that is already settled.
+  /// Call it in the handler passed to `PromiseDiagnostics.setUnhandledRejectionHandler(_:)`. Elsewhere,
+  /// it returns the path of the error in the record that was reported last.
   ///
   /// - Complexity: O(n log n) for n promises in the record.
   public func lastUnhandledErrorPath() -> ErrorPath? {
-    snapshot().lastUnhandledErrorPath()
+    let snapshot = snapshot()
+    let failure =
+      if let reported = PromiseDiagnostics.reported {
+        snapshot.log.number(ofRejection: reported.id, with: reported.error)
+      } else {
+        snapshot.log.lastReported
+      }
+    return failure.flatMap(snapshot.errorPath(of:))
   }
 }
 
@@ -67,14 +73,10 @@ extension Snapshot {
       notice: log.notice)
   }
 
-  func lastUnhandledErrorPath() -> ErrorPath? {
-    // What no promise or observer in the record has received.
-    let received = Set(ordered.flatMap { [$0.source, $0.adopted] })
-    let left = ordered.filter { record in
-      guard let error = error(of: record) else { return false }
-      return !(error is CancellationError) && !received.contains(record.number)
-    }
-    return left.max { ($0.endTime, $0.number) < ($1.endTime, $1.number) }.flatMap(errorPath)
+  /// Returns the path to the promise that was rejected last with a rejection of the log.
+  func errorPath(of failure: Int) -> ErrorPath? {
+    ordered.filter { $0.settlement?.rejection == failure }
+      .max { ($0.endTime, $0.number) < ($1.endTime, $1.number) }.flatMap(errorPath(to:))
   }
 
   private func errorBeginning(of record: Record) -> String {
@@ -88,9 +90,8 @@ extension Snapshot {
       let handler = record.settlement?.moment.inside
       return ": rejected" + (location.map { " at \($0)" } ?? "")
         + (handler.map { ", in the handler of #\($0)" } ?? "")
-    case .handler where record.calledClosure && record.adopted == nil,
-      .combinator where error is AggregateError:
-      return ": thrown by its handler\(runThread(of: record))"
+    case .handler where record.calledClosure && record.adopted == nil:
+      return ": rejected by its handler\(runThread(of: record))"
     default:
       return error is CancellationError ? ": cancelled" : ": rejected at an unknown location"
     }

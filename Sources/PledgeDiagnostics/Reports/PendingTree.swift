@@ -108,10 +108,10 @@ extension Snapshot {
     switch record.kind {
     case .wait: return ": blocks \(threadName(of: record)) for \(age)"
     case .observer: return ": a task waits, for \(age)"
-    case .unknown: return ": created before the trace began, or discarded"
-    case .handler where record.adopted != nil:
-      return
-        ": its handler returned \(edge.map { "#\($0.target)" } ?? "a promise that was discarded")"
+    case .unknown: return ": its creation is not in the record"
+    case .handler where record.adopted != nil && record.calledClosure:
+      let inner = edge.map { "#\($0.target)" } ?? "a promise that has settled or was discarded"
+      return ": its handler returned \(inner)"
     case .handler:
       guard let run = record.run, run.isRunning else { break }
       let blocked = edge?.reason == .blocking ? ", blocked by the wait()" : ""
@@ -125,21 +125,18 @@ extension Snapshot {
     }
     switch record.kind {
     case .handler:
-      // Settled promises are discarded first, so an unknown source has most likely settled.
-      let isKnown = record.source.map { records[$0] != nil } ?? true
-      if !isKnown, log.forgottenPending > 0 {
-        return ": created before the trace began, or discarded"
+      // A source that was discarded can be pending.
+      if let source = record.source, records[source] == nil, log.forgottenPending > 0 {
+        return "\(executor): waits for a promise that was discarded, or to start, for \(age)"
       }
       return ": its handler was not started\(executor) for \((now - readyTime(of: record)).brief)"
     case _ where record.origin?.fileID == "Pledge/Limiter.swift":
       return ": waits for its limiter or for its operation, for \(age)"
+    case _ where record.origin?.fileID == "Pledge/never":
+      return ": stays pending until it is cancelled, for \(age)"
     case .combinator:
       return ": waits for a timer or for promises that are not in the record, for \(age)"
-    default:
-      let isOperation = record.origin.map(SourceLocation.isInLibrary) == true
-      return isOperation
-        ? ": its operation has not ended, for \(age)"
-        : ": its resolver has not settled it, for \(age)"
+    default: return ": its resolver or operation has not settled it, for \(age)"
     }
   }
 

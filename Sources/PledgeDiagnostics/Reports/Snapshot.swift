@@ -62,7 +62,7 @@ struct Snapshot {
     case .handler: return operation ?? "handler"
     case .observer: return record.result == nil ? "await" : "input"
     case .wait: return "wait()"
-    case .unknown: return "earlier promise"
+    case .unknown: return "promise"
     }
   }
 

@@ -33,7 +33,8 @@ public enum SimulatedTime: Sendable, Hashable {
 /// connections, and `DispatchQueue.async` run outside the simulation. An order in which they take part
 /// can't be replayed. Virtual time doesn't pass while work on the main actor is under way, or a promise
 /// is pending that you passed to ``TestClock/follow(_:)``. It does pass while other outside work is
-/// under way, so that a timeout can fire first. Steps must not block their thread.
+/// under way, so that a timeout can fire first. Steps must not block their thread; `wait()` throws
+/// `DeadlockError` in them unless the promise has settled.
 ///
 /// An order also fails if one of its steps releases a rejection that no handler has received.
 ///

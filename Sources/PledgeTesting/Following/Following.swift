@@ -103,6 +103,7 @@ enum Following {
       return nil
     }
     Jobs.start()
+    BlockingPlaces.add { steps == nil ? nil : "in a step of an exploration" }
     // A rejection whose last reference a step releases belongs to the simulation.
     Claims.add(first: true) { rejection in
       steps?.note(rejection)

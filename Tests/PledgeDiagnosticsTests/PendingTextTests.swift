@@ -1,0 +1,267 @@
+import Dispatch
+@_spi(DropIns) import Pledge
+import PledgeTesting
+import Testing
+
+@testable import PledgeDiagnostics
+
+extension TraceTests {
+  /// What the tree says about each way to make a pending promise: each text must be true.
+  @Suite struct PendingTextTests {
+    /// A way to make pending promises, and the texts of the tree's lines without their titles.
+    struct Case: Sendable, CustomTestStringConvertible {
+      let testDescription: String
+      let texts: [String]
+      let make: @Sendable () async -> [any Sendable]
+
+      init(
+        _ name: String, _ texts: [String], _ make: @escaping @Sendable () async -> [any Sendable]
+      ) {
+        (testDescription, self.texts, self.make) = (name, texts, make)
+      }
+    }
+
+    @Test(arguments: cases)
+    func linesAreAsListed(_ example: Case) async throws {
+      await tracing { trace in
+        let kept = await example.make()
+        // Handlers and tasks can start on other threads.
+        try? await waitUntil(within: .seconds(5)) { texts(trace.pendingTree()) == example.texts }
+        #expect(texts(trace.pendingTree()) == example.texts, "\(trace.pendingTree())")
+        withExtendedLifetime(kept) {}
+      }
+    }
+
+    /// Returns the texts of the lines, without titles and times.
+    private func texts(_ tree: PendingTree) -> [String] {
+      tree.nodes.map { node in
+        // Without the number, which is that of another line.
+        let text = node.description.replacing(/#\d+/) { _ in "#" }
+          .replacing(#/,? for [\d.]+ (s|ms|µs)$/#) { _ in "" }
+        let words = text.firstRange(of: #/(, on [^:]+)?: /#).map { String(text[$0.lowerBound...]) }
+        return String(repeating: " ", count: node.depth) + (words ?? text)
+      }
+    }
+  }
+}
+
+private let unsettled = ": its resolver or operation has not settled it"
+private let waits = ", on immediate: waits"
+
+/// A promise that nothing settles, and its resolver.
+private func pending() -> (promise: Promise<Int>, resolver: Resolver<Int>) {
+  Promise<Int>.withResolvers()
+}
+
+/// Suspends until the task is cancelled.
+@Sendable private func suspend() async throws -> Int {
+  let (stream, continuation) = AsyncStream<Int>.makeStream()
+  for await number in stream { return number }
+  withExtendedLifetime(continuation) {}
+  throw CancellationError()
+}
+
+private let cases: [TraceTests.PendingTextTests.Case] = [
+  .init("withResolvers", [unsettled]) { [pending()] },
+  .init("Promise of a resolver's closure", [unsettled]) {
+    let kept = Recorder<Resolver<Int>>()
+    return [Promise<Int> { kept.record($0) }, kept]
+  },
+  .init("Promise of an async closure", [unsettled]) { [Promise { try await suspend() }] },
+  .init("Guarantee of an async closure", [unsettled]) {
+    [Guarantee { (try? await suspend()) ?? 0 }]
+  },
+  .init("withUnmanagedResolver", [": its creation is not in the record", " " + waits]) {
+    let (promise, resolver) = Promise<Int>.withUnmanagedResolver()
+    return [promise.asVoid(), resolver]
+  },
+  .init("wrap", [unsettled]) {
+    let kept = Recorder<@Sendable (Int?, (any Error)?) -> Void>()
+    return [Promise<Int>.wrap { kept.record($0) }, kept]
+  },
+  .init("Promise.never", [": stays pending until it is cancelled"]) { [Promise<Int>.never] },
+  .init("Guarantee.never", [": stays pending until it is cancelled"]) { [Guarantee<Int>.never] },
+  .init("after", [": waits for a timer or for promises that are not in the record"]) {
+    [Promise.after(.seconds(1), clock: TestClock())]
+  },
+  .init(
+    "delay",
+    [
+      ": waits for a timer or for promises that are not in the record", " " + waits,
+      "  : its handler returned #",
+    ]
+  ) { [Promise.value(1).delay(.seconds(1), clock: TestClock())] },
+  .init("timeout", [unsettled, " " + waits]) {
+    let (promise, resolver) = pending()
+    return [promise.timeout(after: .seconds(1), clock: TestClock()), resolver]
+  },
+  .init("uncancellable", [unsettled, " " + waits]) {
+    let (promise, resolver) = pending()
+    return [promise.uncancellable(), resolver]
+  },
+  .init("attempt", [unsettled, " " + waits]) {
+    let (promise, resolver) = pending()
+    return [Promise.attempt { promise }, resolver]
+  },
+  .init(
+    "finallyThen",
+    [
+      unsettled, " " + waits, "  " + waits, "   : its handler returned #",
+    ]
+  ) {
+    let (promise, resolver) = pending()
+    return [Promise.value(1).finallyThen { promise }, resolver]
+  },
+  .init("abandoned, with a timeout", [": stays pending until it is cancelled", " " + waits]) {
+    let (promise, resolver) = pending()
+    let result = promise.map { $0 }
+    resolver.abandon()
+    return [result, promise.timeout(after: .seconds(1), clock: TestClock())]
+  },
+  .init("resolve(with:)", [unsettled, " : waits"]) {
+    let ((first, resolver), second) = (pending(), pending())
+    resolver.resolve(with: second.promise)
+    return [first, resolver, second]
+  },
+  .init("observe and watch", [unsettled, " " + waits, " , on global: waits"]) {
+    let (promise, resolver) = pending()
+    promise.observe(on: .immediate) { _ in }
+    promise.watch { _ in }
+    return [promise, resolver]
+  },
+  .init("value", [unsettled, " : a task waits"]) {
+    let (promise, resolver) = pending()
+    return [Task { try await promise.value }, resolver]
+  },
+  .init("asyncMap", [unsettled, " : its handler returned #"]) {
+    [Promise.value(1).asyncMap { _ in try await suspend() }]
+  },
+  .init("bound(to:)", [unsettled, " " + waits]) {
+    let (promise, resolver) = pending()
+    let scope = PromiseScope()
+    return [promise.bound(to: scope), resolver, scope]
+  },
+  .init("scope.run of a promise", [unsettled, " " + waits]) {
+    let (promise, resolver) = pending()
+    let scope = PromiseScope()
+    return [scope.run { promise }, resolver, scope]
+  },
+  .init("scope.run of an async closure", [unsettled, " " + waits]) {
+    let scope = PromiseScope()
+    return [scope.run { try await suspend() }, scope]
+  },
+  .init("race", [unsettled, " : waits", unsettled, " : see above"]) {
+    let (first, second) = (pending(), pending())
+    return [Promise.race(first.promise, second.promise), first, second]
+  },
+  .init("any", [unsettled, " : waits", unsettled, " : see above"]) {
+    let (first, second) = (pending(), pending())
+    return [Promise.any(first.promise, second.promise), first, second]
+  },
+  .init("allSettled", [unsettled, " " + waits, "  : waits"]) {
+    let first = pending()
+    return [Promise.allSettled([first.promise]), first]
+  },
+  .init(
+    "all(_:concurrently:)",
+    [
+      unsettled, " : waits",
+      // The library's loop, which waits for the work.
+      unsettled, " , on global: waits", "  : its handler returned #", "   " + waits,
+    ]
+  ) {
+    let first = pending()
+    return [Promise.all([1], concurrently: 1) { _ in first.promise }, first]
+  },
+  .init("results(of:)", [unsettled]) {
+    let first = pending()
+    return [Promise.results(of: [first.promise]), first]
+  },
+  .init("retry, in an attempt", [unsettled, " : its handler returned #", "  " + waits]) {
+    let first = pending()
+    let policy = RetryPolicy.fixed(attempts: 2, delay: .seconds(1))
+    return [
+      Promise.retry(on: .immediate, policy, clock: TestClock()) { first.promise }, first,
+    ]
+  },
+  .init(
+    "retry, between attempts",
+    [
+      ": waits for a timer or for promises that are not in the record", " " + waits, "  " + waits,
+      "   : its handler returned #",
+    ]
+  ) {
+    let policy = RetryPolicy.fixed(attempts: 2, delay: .seconds(1))
+    return [
+      Promise.retry(on: .immediate, policy, clock: TestClock()) { Promise<Int>.rejected(Oops()) }
+    ]
+  },
+  .init("hedged", [unsettled, " : its handler returned #", "  : waits"]) {
+    let first = pending()
+    return [
+      Promise.hedged(on: .immediate, delay: .seconds(1), clock: TestClock()) { first.promise },
+      first,
+    ]
+  },
+  .init(
+    "using",
+    [
+      unsettled, " : its handler returned #", "  , on global: waits", "   : its handler returned #",
+      "    " + waits,
+    ]
+  ) {
+    let first = pending()
+    return [Promise.using(Promise.value(1), release: { _ in }) { _ in first.promise }, first]
+  },
+  .init("breaker.run of a promise", [unsettled, " : its handler returned #", "  " + waits]) {
+    let first = pending()
+    let breaker = CircuitBreaker()
+    return [breaker.run { first.promise }, first, breaker]
+  },
+  .init("breaker.run of an async closure", [unsettled]) {
+    let breaker = CircuitBreaker()
+    return [breaker.run { try await suspend() }, breaker]
+  },
+  .init(
+    "limiter.run of a promise, waiting",
+    [
+      ": waits for its limiter or for its operation", " , on global: waits", "  " + waits,
+    ]
+  ) {
+    let limiter = Limiter(1)
+    limiter.pause()
+    return [limiter.run { Promise.value(1) }, limiter]
+  },
+  .init("limiter.run of an async closure, waiting", [unsettled]) {
+    let limiter = Limiter(1)
+    limiter.pause()
+    return [limiter.run { try await suspend() }, limiter]
+  },
+  .init("limiter.idle", [unsettled, ": waits for its limiter or for its operation"]) {
+    let limiter = Limiter(1)
+    limiter.pause()
+    return [limiter.run { try await suspend() }, limiter.idle(), limiter]
+  },
+  .init("coalescer.promise of a promise", [unsettled, " : waits", "  " + waits]) {
+    let first = pending()
+    let coalescer = RequestCoalescer<Int, Int>()
+    return [coalescer.promise(for: 1) { first.promise }, first, coalescer]
+  },
+  .init("coalescer.promise of an async closure", [unsettled, " : waits", "  " + waits]) {
+    let coalescer = RequestCoalescer<Int, Int>()
+    return [coalescer.promise(for: 1) { try await suspend() }, coalescer]
+  },
+  .init("loader.promise", [unsettled, " : waits", "  " + waits]) {
+    let loader = DataLoader<Int, Int>(clock: TestClock()) { _ in [1: .success(try await suspend())]
+    }
+    return [loader.promise(for: 1), loader]
+  },
+  .init("latest.run", [unsettled, " " + waits]) {
+    let latest = LatestOnly<Int>()
+    return [latest.run { try await suspend() }, latest]
+  },
+  .init("on a queue that does not run", [": its handler was not started, on ManualExecutor"]) {
+    let executor = ManualExecutor()
+    return [Promise.value(1).map(on: executor) { $0 }, executor]
+  },
+]
