@@ -95,6 +95,49 @@ import Testing
     #expect(after.contains("let source2 = reload()"), "\(after)")
   }
 
+  @Test(arguments: [
+    "api?.load().done { show($0) }.cauterize()", "self.api?.load().done { show($0) }.cauterize()",
+    "api?.load().map { $0 + 1 }.done { show($0) }.catch { _ in }",
+  ])
+  func rewrite_whenChainStartsWithOptional_leavesIt(chain: String) throws {
+    let after = try rewritten(
+      """
+      import PromiseKit
+
+      func refresh() {
+        \(chain)
+      }
+      """)
+    #expect(after.contains("  // TODO(pledge-migrate): operator: "), "\(after)")
+    #expect(after.contains("  \(chain)\n"), "\(after)")
+  }
+
+  @Test(arguments: ["PromiseKit", "Promises"], [true, false])
+  func rewrite_whenPromiseHasSeveralChains_leavesTheirOrder(
+    library: String, isProperty: Bool
+  ) throws {
+    let chain = library == "Promises" ? "then" : "done"
+    let after = try rewritten(
+      """
+      import \(library)
+
+      final class Screen {
+        \(isProperty ? "var loaded: Promise<Int>" : "")
+
+        func refresh(\(isProperty ? "" : "_ loaded: Promise<Int>")) {
+          loaded.\(chain) { show($0) }.catch { _ in }
+      \(isProperty ? "  }\n\n  func log() {" : "")
+          \(isProperty ? "self." : "")loaded.\(chain) { write($0) }.catch { _ in }
+          other.\(chain) { show($0) }.catch { _ in }
+        }
+
+        func close(_ loaded: Promise<Int>) {}
+      }
+      """)
+    #expect(after.components(separatedBy: "TODO(pledge-migrate): stored:").count == 3, "\(after)")
+    #expect(after.contains("await other."), "\(after)")
+  }
+
   @Test func rewrite_whenHandlerMeansAnotherError_keepsItsMeaning() throws {
     let after = try rewritten(
       """

@@ -239,7 +239,7 @@ extension ChainConverter {
     case .exit(let value?, _)?, .expression(let value)?:
       if value.type.isThenable { return .promise }
       // An optional promise isn't a promise.
-      let isOptional = result.is(OptionalChainingExprSyntax.self) || result.isOptionalChain
+      let isOptional = result.isOptionalChain
       guard value.type == .other || isOptional else { break }
       if isOptional { return .notPromise }
       return declarations.hasValue(value).map { $0 ? .value : .nothing } ?? .notPromise
