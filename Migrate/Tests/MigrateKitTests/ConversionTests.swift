@@ -95,6 +95,30 @@ import Testing
     #expect(after.contains("let source2 = reload()"), "\(after)")
   }
 
+  @Test func rewrite_whenNothingElseCanFail_writesOneTry() throws {
+    let after = try rewritten(
+      """
+      import PromiseKit
+
+      func refresh(done: @escaping (Int) -> Void, later: @escaping (Int) throws -> Void) {
+        load().done(store).cauterize()
+        load().done(done).cauterize()
+        load().done(later).cauterize()
+        load().done(save).cauterize()
+        load().thenMap { other($0) }.mapValues { $0 + 1 }.filterValues { $0 > 1 }.done { show($0) }.cauterize()
+      }
+
+      func store(_ number: Int) {}
+      func save(_ number: Int) throws {}
+      """)
+    #expect(after.contains("\n      (store)(try await source.async())"), "\(after)")
+    #expect(after.contains("\n      (done)(try await source2.async())"), "\(after)")
+    #expect(after.contains("\n      try (later)(try await source3.async())"), "\(after)")
+    #expect(after.contains("\n      try (save)(try await source4.async())"), "\(after)")
+    #expect(
+      after.contains("let value = ((try await when(fulfilled: (try await source5"), "\(after)")
+  }
+
   @Test(arguments: [
     "api?.load().done { show($0) }.cauterize()", "self.api?.load().done { show($0) }.cauterize()",
     "api?.load().map { $0 + 1 }.done { show($0) }.catch { _ in }",
