@@ -95,6 +95,40 @@ import Testing
     #expect(after.contains("let source2 = reload()"), "\(after)")
   }
 
+  @Test func rewrite_whenStatementFollowsOnItsLine_keepsSemicolon() throws {
+    let after = try rewritten(
+      """
+      import PromiseKit
+
+      func refresh() {
+        start(); load().done { show($0) }.cauterize(); stop()
+      }
+      """)
+    #expect(after.contains("  start(); let source = load()\n"), "\(after)")
+    #expect(after.contains("\n  }; stop()\n"), "\(after)")
+  }
+
+  @Test(arguments: [
+    "after(seconds: 1).done { stop() }", "after(seconds: 1).tap { _ in stop() }.cauterize()",
+  ])
+  func rewrite_whenSourceHasChain_convertsAroundIt(inner: String) throws {
+    let after = try rewritten(
+      """
+      import PromiseKit
+
+      func run() -> Promise<Void> {
+        return Promise<Int> { seal in
+          start(seal.resolve)
+          \(inner)
+        }.done { code in
+          show(code)
+        }
+      }
+      """)
+    #expect(after.contains("      \(inner)\n    }\n    Task { @MainActor in"), "\(after)")
+    #expect(after.contains("let code = try await source.async()"), "\(after)")
+  }
+
   @Test func rewrite_whenNothingElseCanFail_writesOneTry() throws {
     let after = try rewritten(
       """

@@ -353,7 +353,10 @@ extension Machine {
       guard case .closure(let body)? = arguments.first?.value.kind else { return nil }
       return try invoke(body, [], state)
     default:
-      guard let library else { return nil }
+      // Pledge's functions are static ones.
+      guard let library, library != .pledge || ["Promise", "Guarantee"].contains(name) else {
+        return nil
+      }
       return try promiseFunction(name, arguments, expression, library, state)
     }
   }

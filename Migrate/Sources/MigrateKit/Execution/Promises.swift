@@ -15,8 +15,10 @@ extension Machine {
         }
         return (state, value, flow)
       }
-    case "when", "all", "allSettled":
-      return try combine(arguments, state, ignoresErrors: name == "allSettled")
+    case "when", "all":
+      return try combine(arguments, state)
+    case "allSettled" where library == .pledge:
+      return try combine(arguments, state, ignoresErrors: true)
     case "race":
       return try race(arguments, state)
     case "wrap":
@@ -361,7 +363,7 @@ extension Machine {
   }
 
   private func combine(
-    _ arguments: [Expr.Argument], _ state: State, ignoresErrors: Bool
+    _ arguments: [Expr.Argument], _ state: State, ignoresErrors: Bool = false
   ) throws -> Values {
     let inputs = arguments.filter { !["concurrently", "on"].contains($0.label ?? "") }
     let ignoresErrors = ignoresErrors || arguments.first?.label == "resolved"
