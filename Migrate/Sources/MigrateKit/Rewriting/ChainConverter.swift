@@ -90,10 +90,8 @@ final class ChainConverter {
   /// Whether other chains start with the promise, too: tasks wouldn't keep the order of its handlers.
   private func isShared(_ source: String) -> Bool {
     if source.contains("(") { return false }
-    func plain(_ source: String) -> Substring {
-      source.hasPrefix("self.") ? source.dropFirst(5) : source[...]
-    }
-    let root = String(plain(source).prefix { $0 != "." && $0 != "[" })
+    let name = HandlerPlace.plain(source)
+    let root = String(name.prefix { $0 != "." && $0 != "[" })
     let owner = chain.function.owner
     let isProperty = declarations.properties(of: owner)[root] != nil
     return inner.values.contains { other in
@@ -101,7 +99,7 @@ final class ChainConverter {
         other.function === chain.function || isProperty && other.function.owner == owner,
         let start = try? self.source(other)
       else { return false }
-      return plain(start) == plain(source)
+      return HandlerPlace.plain(start) == name
     }
   }
 
