@@ -95,6 +95,107 @@ import Testing
     #expect(after.contains("let source2 = reload()"), "\(after)")
   }
 
+  @Test func rewrite_whenStatementFollowsOnItsLine_keepsSemicolon() throws {
+    let after = try rewritten(
+      """
+      import PromiseKit
+
+      func refresh() {
+        start(); load().done { show($0) }.cauterize(); stop()
+      }
+      """)
+    #expect(after.contains("  start(); let source = load()\n"), "\(after)")
+    #expect(after.contains("\n  }; stop()\n"), "\(after)")
+  }
+
+  @Test(arguments: [
+    "after(seconds: 1).done { stop() }", "after(seconds: 1).tap { _ in stop() }.cauterize()",
+  ])
+  func rewrite_whenSourceHasChain_convertsAroundIt(inner: String) throws {
+    let after = try rewritten(
+      """
+      import PromiseKit
+
+      func run() -> Promise<Void> {
+        return Promise<Int> { seal in
+          start(seal.resolve)
+          \(inner)
+        }.done { code in
+          show(code)
+        }
+      }
+      """)
+    #expect(after.contains("      \(inner)\n    }\n    Task { @MainActor in"), "\(after)")
+    #expect(after.contains("let code = try await source.async()"), "\(after)")
+  }
+
+  @Test func rewrite_whenNothingElseCanFail_writesOneTry() throws {
+    let after = try rewritten(
+      """
+      import PromiseKit
+
+      func refresh(done: @escaping (Int) -> Void, later: @escaping (Int) throws -> Void) {
+        load().done(store).cauterize()
+        load().done(done).cauterize()
+        load().done(later).cauterize()
+        load().done(save).cauterize()
+        load().thenMap { other($0) }.mapValues { $0 + 1 }.filterValues { $0 > 1 }.done { show($0) }.cauterize()
+      }
+
+      func store(_ number: Int) {}
+      func save(_ number: Int) throws {}
+      """)
+    #expect(after.contains("\n      (store)(try await source.async())"), "\(after)")
+    #expect(after.contains("\n      (done)(try await source2.async())"), "\(after)")
+    #expect(after.contains("\n      try (later)(try await source3.async())"), "\(after)")
+    #expect(after.contains("\n      try (save)(try await source4.async())"), "\(after)")
+    #expect(
+      after.contains("let value = ((try await when(fulfilled: (try await source5"), "\(after)")
+  }
+
+  @Test(arguments: [
+    "api?.load().done { show($0) }.cauterize()", "self.api?.load().done { show($0) }.cauterize()",
+    "api?.load().map { $0 + 1 }.done { show($0) }.catch { _ in }",
+  ])
+  func rewrite_whenChainStartsWithOptional_leavesIt(chain: String) throws {
+    let after = try rewritten(
+      """
+      import PromiseKit
+
+      func refresh() {
+        \(chain)
+      }
+      """)
+    #expect(after.contains("  // TODO(pledge-migrate): operator: "), "\(after)")
+    #expect(after.contains("  \(chain)\n"), "\(after)")
+  }
+
+  @Test(arguments: ["PromiseKit", "Promises"], [true, false])
+  func rewrite_whenPromiseHasSeveralChains_leavesTheirOrder(
+    library: String, isProperty: Bool
+  ) throws {
+    let chain = library == "Promises" ? "then" : "done"
+    let after = try rewritten(
+      """
+      import \(library)
+
+      final class Screen {
+        \(isProperty ? "var loaded: Promise<Int>" : "")
+
+        func refresh(\(isProperty ? "" : "_ loaded: Promise<Int>")) {
+          loaded.\(chain) { show($0) }.catch { _ in }
+      \(isProperty ? "  }\n\n  func log() {" : "")
+          \(isProperty ? "self." : "")loaded.\(chain) { write($0) }.catch { _ in }
+          other.\(chain) { show($0) }.catch { _ in }
+        }
+
+        func close(_ loaded: Promise<Int>) {}
+      }
+      """)
+    #expect(after.components(separatedBy: "TODO(pledge-migrate): stored:").count == 3, "\(after)")
+    #expect(after.contains("await other."), "\(after)")
+  }
+
   @Test func rewrite_whenHandlerMeansAnotherError_keepsItsMeaning() throws {
     let after = try rewritten(
       """

@@ -116,6 +116,29 @@ private func rewritten(_ text: String, addsTwins: Bool = false) throws -> String
     #expect(try rewritten(after, addsTwins: true) == after)
   }
 
+  @Test func rewrite_whenFunctionReturnsStoredPromise_addsOtherTwins() throws {
+    let text = """
+      import PromiseKit
+
+      final class Cache {
+        private var users: [Int: Promise<String>] = [:]
+
+        func user(_ id: Int) -> Promise<String> {
+          if let hit = users[id] { return hit }
+          let promise = load(id)
+          users[id] = promise
+          return promise
+        }
+
+        func load(_ id: Int) -> Promise<String> { .value("u\\(id)") }
+      }
+      """
+    let rewrite = try TreeRewrite(tree(text), addsTwins: true)
+    #expect(rewrite.findings.isEmpty, "\(rewrite.findings.summary)")
+    let after = rewrite.changes.first?.after ?? text
+    #expect(after.contains("func load(_ id: Int) async throws -> String {"), "\(after)")
+  }
+
   @Test(arguments: [
     (".done(on: queue) { _ in }.catch { _ in }", "executor"),
     (

@@ -27,9 +27,7 @@ extension FunctionDeclaration {
     }
   }
 
-  var hasLoop: Bool {
-    tokens.contains { ["while", "repeat", "for"].contains($0.text) }
-  }
+  var hasLoop: Bool { statements?.hasLoop ?? false }
 
   private var tokens: [TokenSyntax] {
     statements.map { Array($0.tokens(viewMode: .sourceAccurate)) } ?? []

@@ -146,7 +146,7 @@ extension CodeBlockItemListSyntax {
     tokens(viewMode: .sourceAccurate).contains { $0.text == name }
   }
 
-  fileprivate var hasLoop: Bool {
+  var hasLoop: Bool {
     tokens(viewMode: .sourceAccurate).contains {
       [.keyword(.for), .keyword(.while), .keyword(.repeat)].contains($0.tokenKind)
     }

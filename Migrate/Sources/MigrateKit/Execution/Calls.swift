@@ -21,7 +21,7 @@ extension Machine {
         try apply(value ?? .nothing, nil, arguments, expression, state, isEffect: isEffect)
       }
     case .member(nil, let name):
-      if let known = try knownMember(name, arguments, state) { return known }
+      if let known = try knownMember(name, arguments, expression, state) { return known }
       let member =
         name == "init" ? WrittenMembers.initializer(arguments.compactMap(\.writtenLabel)) : name
       let type = reading.impliedTypes[member]
@@ -31,6 +31,13 @@ extension Machine {
       }
       let callee = name == "init" ? type ?? ".init" : (type ?? "") + "." + name
       return try apply(.plain(callee), nil, arguments, expression, state, isEffect: isEffect)
+    case .member(let base?, "count") where arguments.count == 1:
+      // `count { … }` is `filter { … }.count`.
+      let filter = Expr(.member(base, "filter"), callee.place)
+      let filtered = Expr(
+        .call(filter, [.init(label: Declarations.trailing, value: arguments[0].value)]),
+        callee.place)
+      return try evaluate(Expr(.member(filtered, "count"), callee.place), state)
     case .member(let base?, let name):
       if let known = try knownMethod(base, name, arguments, expression, state) { return known }
       return try evaluate(base, state).flatMap { state, value, flow -> Values in
@@ -118,7 +125,7 @@ extension Machine {
     if Self.conversions.contains(name), labels == [nil] {
       return [(state, .plain(shortened("\(name)(\(values[0].text))")), nil)]
     }
-    if name.hasPrefix("each([{…") || library != nil && ["race", "any", "retry"].contains(name) {
+    if name.hasPrefix("each([{…") || library != nil && Self.unfollowed.contains(name) {
       state.isVague = true
     }
     if Self.publisherOperators.contains(base), expression.containsCall { state.isVague = true }
@@ -202,6 +209,11 @@ extension Machine {
     let type = declarations.typeName(ofProperty: name.rootName, in: owner)
     return types.contains { type?.contains($0) ?? false }
   }
+
+  /// Functions of the libraries that aren't followed.
+  static let unfollowed: Set<String> = [
+    "race", "any", "retry", "hedged", "using", "results",
+  ]
 
   /// Types whose initializers convert numbers, which is no effect.
   private static let conversions: Set<String> = [
@@ -341,7 +353,10 @@ extension Machine {
       guard case .closure(let body)? = arguments.first?.value.kind else { return nil }
       return try invoke(body, [], state)
     default:
-      guard let library else { return nil }
+      // Pledge's functions are static ones.
+      guard let library, library != .pledge || ["Promise", "Guarantee"].contains(name) else {
+        return nil
+      }
       return try promiseFunction(name, arguments, expression, library, state)
     }
   }
@@ -360,17 +375,12 @@ extension Machine {
       return try within(.main, state) { try invoke(body, [], $0, isEffect: true) }
     case ("Task", "detached"):
       return try spawn(arguments, expression, state, isDetached: true)
-    case ("Promise", "value"), ("Guarantee", "value"), ("Promise", "pending"),
-      ("Guarantee", "pending"), ("Promise", "withResolvers"), ("Promise", "rejected"),
-      ("Promise", "init"), ("Promise", "all"), ("Promise", "race"), ("Promise", "any"):
+    case ("Promise", _), ("Guarantee", _):
       guard let library else { return nil }
       if name == "init" {
-        return try promiseFunction("Promise", arguments, expression, library, state)
+        return try promiseFunction(type, arguments, expression, library, state)
       }
-      if ["all", "race", "any"].contains(name) {
-        return try promiseFunction(name, arguments, expression, library, state)
-      }
-      return try knownMember(name, arguments, state)
+      return try knownMember(name, arguments, expression, state)
     default:
       return try queueMethod(base, name, arguments, state)
     }

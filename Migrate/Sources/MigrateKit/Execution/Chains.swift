@@ -95,12 +95,21 @@ extension Machine {
       return settled(try call(link, [value], state, isEffect: true)) { _ in value }
     case (.asVoid, .fulfilled):
       return [(state, .fulfilled(.nothing), nil)]
+    case (.recover, .rejected(let error)) where ["mapError", "replaceError"].contains(link.name):
+      return try unlessOther(link, error, state) { state in
+        settled(try call(link, [error], state)) { $0 }.map { state, outcome, flow in
+          guard link.name == "mapError", case .fulfilled(let other) = outcome else {
+            return (state, outcome, flow)
+          }
+          return (state, .rejected(other), flow)
+        }
+      }
     case (.catchError, .rejected(let error)):
-      return try unlessCancelled(link, error, state, otherwise: .fulfilled(.nothing)) { state in
+      return try unlessOther(link, error, state) { state in
         settled(try call(link, [error], state, isEffect: true)) { _ in .nothing }
       }
     case (.cauterize, .rejected(let error)) where link.library == .promiseKit:
-      return try unlessCancelled(link, error, state, otherwise: .fulfilled(.nothing)) { state in
+      return try unlessOther(link, error, state) { state in
         settled(
           try opaque(
             "conf.logHandler", [nil], [.plain(".cauterized(\(error.text))")],
@@ -113,11 +122,13 @@ extension Machine {
       return settled(try call(link, [error], state, isEffect: true)) { _ in .nothing }
         .map { ($0.0, .rejected(error), $0.2) }
     case (.recover, .rejected(let error)):
-      return try unlessCancelled(link, error, state, otherwise: .rejected(error)) { state in
+      let isPromise = link.library == .pledge
+      return try unlessOther(link, error, state) { state in
         try adopt(
-          try call(link, [error], state), isCertain: !(link.handler?.mayReturnPromise ?? false)
+          try call(link, [error], state),
+          isCertain: isPromise || !(link.handler?.mayReturnPromise ?? false)
         ) { _, result in
-          link.handler?.returnsValue ?? false ? .fulfilled(result) : nil
+          !isPromise && link.handler?.returnsValue ?? false ? .fulfilled(result) : nil
         }
       }
     case (.finally, _):
@@ -139,18 +150,19 @@ extension Machine {
       return try eachValue(link, value, state)
     case (.eachPromise, .fulfilled(let value)):
       return try eachPromise(link, value, state)
-    case (.policy, _) where link.name == "timeout" && link.library == .google:
+    case (.policy, _) where link.name == "timeout" && link.library != .promiseKit:
       return try late(link, outcome, state)
-    case (.policy, _) where link.name == "validate" && link.library == .google:
+    case (.policy, _) where link.name == "validate" && link.library != .promiseKit:
       var state = state
-      state.ownErrors.insert("validationFailure")
+      let failure = link.library == .google ? "validationFailure" : "validationFailed"
+      state.ownErrors.insert(failure[...])
       guard case .fulfilled(let value) = outcome else { return [(state, outcome, nil)] }
       guard let handler = link.handler else { return [(state, outcome, nil)] }
       return try holds(handler, value, state).map { state, holds, flow in
-        (state, holds ? outcome : .rejected(.plain("PromiseError.validationFailure")), flow)
+        (state, holds ? outcome : .rejected(.plain("PromiseError.\(failure)")), flow)
       }
-    case (.policy, .fulfilled) where link.name == "delay" && link.library == .google:
-      guard let delay = link.arguments.last?.value else { return [(state, outcome, nil)] }
+    case (.policy, .fulfilled) where link.name == "delay" && link.library != .promiseKit:
+      guard let delay = link.duration else { return [(state, outcome, nil)] }
       return try evaluate(delay, state).flatMap { state, value, _ in
         try opaque(
           "after", ["seconds"], [value ?? .nothing], Expr(.literal(""), link.place), state,
@@ -251,16 +263,20 @@ extension Machine {
 
   /// `timeout`: the error of a pause that ends before the promise settles.
   private func late(_ link: Link, _ outcome: Outcome, _ state: State) throws -> Handled {
-    guard let limit = link.arguments.last?.value else { return [(state, outcome, nil)] }
+    guard let limit = link.duration else { return [(state, outcome, nil)] }
     var state = state
-    state.ownErrors.insert("timedOut")
+    if link.library == .google { state.ownErrors.insert("timedOut") }
+    let error = link.library == .google ? "PromiseError.timedOut" : "TimeoutError"
     return try evaluate(limit, state).flatMap { state, value, flow -> Handled in
       try opaque(
         "after", ["seconds"], [value ?? .nothing], Expr(.literal(""), link.place), state,
         isEffect: true
       ).flatMap { state, pause, _ in
-        try decide("passes: \(pause?.text ?? "")", state).map { state, isLate in
-          (state, isLate ? .rejected(.plain("PromiseError.timedOut")) : outcome, flow)
+        var state = state
+        // What waits for the result waits for the pause.
+        if let last = state.events.indices.last { state.events[last].needsNoWait = true }
+        return try decide("passes: \(pause?.text ?? "")", state).map { state, isLate in
+          return (state, isLate ? .rejected(.plain(error)) : outcome, flow)
         }
       }
     }
@@ -301,14 +317,23 @@ extension Machine {
     }
   }
 
-  /// PromiseKit's handlers aren't called for cancellations, unless a policy says so.
-  private func unlessCancelled(
-    _ link: Link, _ error: Value, _ state: State, otherwise: Outcome,
-    _ work: (State) throws -> Handled
+  /// PromiseKit's handlers aren't called for cancellations, unless a policy says so, and those of an
+  /// operator with `only:` aren't called for other errors.
+  private func unlessOther(
+    _ link: Link, _ error: Value, _ state: State, _ work: (State) throws -> Handled
   ) throws -> Handled {
-    guard link.library == .promiseKit, link.skipsCancellations else { return try work(state) }
-    return try decide("\(error.text).isCancelled", state).flatMap { state, isCancelled -> Handled in
-      isCancelled ? [(state, otherwise, nil)] : try work(state)
+    var states = [(state, true)]
+    if link.skipsCancellations {
+      states = try decide("\(error.text).isCancelled", state).map { ($0, !$1) }
+    } else if let only = link.arguments.first(where: { $0.label == "only" })?.value.sourceText {
+      let name = only.drop { $0 != "." }
+      let pattern = name == ".self" ? "is \(only.dropLast(5))" : String(name)
+      states = try matches(error.text, pattern, state)
+    }
+    return try states.flatMap { state, isHandled -> Handled in
+      if isHandled { return try work(state) }
+      let ends = link.skipsCancellations && link.role != .recover
+      return [(state, ends ? .fulfilled(.nothing) : .rejected(error), nil)]
     }
   }
 
@@ -346,7 +371,7 @@ extension Machine {
   }
 
   private func eachPromise(_ link: Link, _ value: Value, _ state: State) throws -> Handled {
-    if link.library == .google { return try reduce(link, value, state) }
+    if link.name == "reduce" { return try reduce(link, value, state) }
     if value.isEmptyList { return [(state, .fulfilled(value), nil)] }
     var state = state
     var elements = Elements(value)
@@ -361,6 +386,13 @@ extension Machine {
       elements.element = element
       return (state, .fulfilled(.elements(elements)), flow)
     }
+  }
+}
+
+extension Link {
+  /// How long a `delay` or `timeout` takes.
+  fileprivate var duration: Expr? {
+    arguments.last { !["on", "clock"].contains($0.label) }?.value
   }
 }
 

@@ -106,7 +106,7 @@ extension Machine {
   static func executor(named text: String) -> Executor {
     let plain = text.filter { !$0.isWhitespace }
     if ["DispatchQueue.main", ".main", "MainActor.shared"].contains(plain) { return .main }
-    if plain.hasPrefix("DispatchQueue.global(") || plain.hasPrefix(".global(") { return .pool }
+    if plain.hasPrefix("DispatchQueue.global") || plain.hasPrefix(".global") { return .pool }
     if plain == "nil" || plain == ".immediate" { return .callback }
     return .queue(plain)
   }

@@ -43,7 +43,10 @@ extension Machine {
     if let receiver {
       names = ["self": receiver, Self.ownerOfSelf: .plain(function.owner)]
     }
-    // The generic parameters that the arguments choose: `T` for `Row.self` as a `T.Type`.
+    // The generic parameters that the arguments or the result choose: `T` for `Row.self` as a `T.Type`.
+    if function.isGeneric(over: function.plainResult) {
+      names[function.plainResult] = .plain(result)
+    }
     for (parameter, value) in zip(function.parameters, values)
     where parameter.type.hasSuffix(".Type") && value.text.hasSuffix(".self") {
       names[String(parameter.type.dropLast(5))] = .plain(String(value.text.dropLast(5)))

@@ -15,6 +15,8 @@ final class Machine {
   var entered: Set<ObjectIdentifier> = []
   let declarations: Declarations
   let owner: String
+  /// The type of the result of the function.
+  let result: String
   private let file: SourceFile
   /// Where the code continues after it has waited.
   let home: Executor
@@ -35,6 +37,7 @@ final class Machine {
     self.reading = reading
     self.declarations = declarations
     owner = function.owner
+    result = function.plainResult
     file = function.file
     self.home = home
     library = declarations.library(of: function.file)

@@ -17,13 +17,15 @@ extension Machine {
       }
     case "when", "all":
       return try combine(arguments, state)
+    case "allSettled" where library == .pledge:
+      return try combine(arguments, state, ignoresErrors: true)
     case "race":
       return try race(arguments, state)
     case "wrap":
-      guard library == .google, case .closure(let body)? = arguments.last?.value.kind else {
+      guard library != .promiseKit, case .closure(let body)? = arguments.last?.value.kind else {
         return nil
       }
-      return try withResolver(body, arguments, library, state)
+      return try withResolver(body, ["resolve"], arguments, library, state)
     case "hang", "awaitPromise":
       guard let first = arguments.first?.value else { return nil }
       return try evaluate(first, state).flatMap { state, value, flow in
@@ -73,7 +75,8 @@ extension Machine {
       }
     }
     if usesResolver(body, library) {
-      return try withResolver(body, arguments, library, state, canFail: canFail)
+      let methods = library == .google ? ["fulfill", "reject"] : []
+      return try withResolver(body, methods, arguments, library, state, canFail: canFail)
     }
     return try work(body, arguments, library, state)
   }
@@ -87,18 +90,17 @@ extension Machine {
   }
 
   /// `Promise { resolver in … }`: the closure runs inside the call; Google's, on its queue.
+  ///
+  /// It gets the resolver, or those of its methods that `methods` names.
   private func withResolver(
-    _ body: Body, _ arguments: [Expr.Argument], _ library: Library, _ state: State,
+    _ body: Body, _ methods: [String], _ arguments: [Expr.Argument], _ library: Library,
+    _ state: State,
     canFail: Bool = true
   ) throws -> Values {
     var state = state
     let id = state.addPromise(canFail: canFail && !body.onlyFulfills)
-    let parameters: [Value] =
-      library != .google
-      ? [.resolver(id)]
-      : body.parameters.count == 1
-        ? [.resolverMethod(id, "resolve")]
-        : [.resolverMethod(id, "fulfill"), .resolverMethod(id, "reject")]
+    let parameters =
+      methods.isEmpty ? [.resolver(id)] : methods.map { Value.resolverMethod(id, $0) }
     let outer = (state.list, state.executor, state.priority)
     if library == .google {
       state.list = state.startList(.dispatched)
@@ -158,11 +160,12 @@ extension Machine {
     return state
   }
 
-  /// `.value(x)`, `.pending()`, `.init(error:)`.
+  /// `.value(x)`, `.pending()`, `.init(error:)`, and Pledge's static functions, which are global ones
+  /// in the other libraries.
   func knownMember(
-    _ name: String, _ arguments: [Expr.Argument], _ state: State
+    _ name: String, _ arguments: [Expr.Argument], _ expression: Expr, _ state: State
   ) throws -> Values? {
-    guard library != nil else { return nil }
+    guard let library else { return nil }
     var state = state
     switch name {
     case "value", "rejected":
@@ -180,7 +183,24 @@ extension Machine {
     case "init" where arguments.first?.label == "error":
       return try create(arguments, .promiseKit, state)
     default:
-      return nil
+      guard library == .pledge else { return nil }
+      if let known = try promiseFunction(name, arguments, expression, library, state) {
+        return known
+      }
+      guard name == "after" || Self.unfollowed.contains(name) else { return nil }
+      let arguments = arguments.filter { $0.label != "clock" }
+      return try all(arguments.map(\.value)[...], state, []).flatMap {
+        state, values, flow -> Values in
+        if let flow { return [(state, nil, flow)] }
+        let results = try opaque(
+          name, arguments.map(\.label), values ?? [], expression, state, isEffect: true)
+        // A pause can't fail.
+        return results.map { state, value, _ in
+          var state = state
+          let id = state.addPromise(source: value, canFail: name != "after")
+          return (state, .promise(id), nil)
+        }
+      }
     }
   }
 
@@ -342,9 +362,11 @@ extension Machine {
     }
   }
 
-  private func combine(_ arguments: [Expr.Argument], _ state: State) throws -> Values {
+  private func combine(
+    _ arguments: [Expr.Argument], _ state: State, ignoresErrors: Bool = false
+  ) throws -> Values {
     let inputs = arguments.filter { !["concurrently", "on"].contains($0.label ?? "") }
-    let ignoresErrors = arguments.first?.label == "resolved"
+    let ignoresErrors = ignoresErrors || arguments.first?.label == "resolved"
     return try all(inputs.map(\.value)[...], state, []).flatMap { state, values, flow -> Values in
       if let flow { return [(state, nil, flow)] }
       var values = values ?? []

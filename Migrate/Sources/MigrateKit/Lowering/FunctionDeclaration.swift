@@ -47,6 +47,12 @@ final class FunctionDeclaration {
     Place(file: file, offset: node.positionAfterSkippingLeadingTrivia.utf8Offset)
   }
 
+  /// Whether a name is that of a generic parameter of the function.
+  func isGeneric(over name: String) -> Bool {
+    node.as(FunctionDeclSyntax.self)?.genericParameterClause?.parameters
+      .contains { $0.name.text == name } ?? false
+  }
+
   /// The name with its labels, inside its type: `Feed.load(page:)`.
   var fullName: String {
     let own = name + "(" + labels.map { $0 + ":" }.joined() + ")"

@@ -63,6 +63,7 @@ final class ChainConverter {
     place = try handlerPlace()
     var code = Code()
     code.source = try source(chain)
+    if place == .main, isShared(code.source) { throw ConversionFailure(.stored) }
     if !Self.isWord(code.source) {
       let name = names.unused("source")
       code.name = name
@@ -84,6 +85,22 @@ final class ChainConverter {
         [.map, .done, .get].contains(link.role)
           && closure(link).flatMap(Fragment.init)?.canThrow == false
       }
+  }
+
+  /// Whether other chains start with the promise, too: tasks wouldn't keep the order of its handlers.
+  private func isShared(_ source: String) -> Bool {
+    if source.contains("(") { return false }
+    let name = HandlerPlace.plain(source)
+    let root = String(name.prefix { $0 != "." && $0 != "[" })
+    let owner = chain.function.owner
+    let isProperty = declarations.properties(of: owner)[root] != nil
+    return inner.values.contains { other in
+      guard other !== chain,
+        other.function === chain.function || isProperty && other.function.owner == owner,
+        let start = try? self.source(other)
+      else { return false }
+      return HandlerPlace.plain(start) == name
+    }
   }
 
   static func isWord(_ text: String) -> Bool {
@@ -117,6 +134,8 @@ final class ChainConverter {
 
   /// The expression for the first promise, without a `firstly` around it.
   func source(_ chain: Chain) throws(ConversionFailure) -> String {
+    // Without a promise, nothing follows.
+    if chain.source.isOptionalChain { throw ConversionFailure(.operatorUnknown) }
     guard let call = chain.source.as(FunctionCallExprSyntax.self),
       call.calledExpression.trimmedDescription == "firstly",
       let closure = call.trailingClosure

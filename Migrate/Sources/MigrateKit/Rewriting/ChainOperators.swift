@@ -239,7 +239,7 @@ extension ChainConverter {
     case .exit(let value?, _)?, .expression(let value)?:
       if value.type.isThenable { return .promise }
       // An optional promise isn't a promise.
-      let isOptional = result.is(OptionalChainingExprSyntax.self) || result.isOptionalChain
+      let isOptional = result.isOptionalChain
       guard value.type == .other || isOptional else { break }
       if isOptional { return .notPromise }
       return declarations.hasValue(value).map { $0 ? .value : .nothing } ?? .notPromise
@@ -295,18 +295,34 @@ extension ChainConverter {
     let function = written.trimmedDescription
     if function.contains("self") { mentionsSelfWithoutCapture = true }
     // In parentheses, a function is called without its labels.
-    let call = "(\(function))(\(code.value == "()" ? "" : code.value))"
+    let call =
+      "\(canThrow(written) ? "try " : "")(\(function))(\(code.value == "()" ? "" : code.value))"
     switch link.role {
-    case .map: code.value = "try \(call)"
+    case .map: code.value = call
     case .done:
-      code.body += multiline("try \(call)")
+      code.body += multiline(call)
       code.value = "()"
     default: throw ConversionFailure(.operatorUnknown)
     }
   }
 
+  /// Whether the declarations don't say that a function throws nothing.
+  private func canThrow(_ function: ExprSyntax) -> Bool {
+    let member = function.as(MemberAccessExprSyntax.self)
+    guard member == nil || member?.base?.trimmedDescription == "self",
+      let name = (member?.declName ?? function.as(DeclReferenceExprSyntax.self))?.baseName.text
+    else { return true }
+    if let parameter = chain.function.parameters.first(where: { $0.name == name }) {
+      return parameter.type.contains("throws") || !parameter.type.contains("->")
+    }
+    let own = (declarations.byName[name] ?? []).filter {
+      ["", chain.function.owner].contains($0.owner)
+    }
+    return own.isEmpty || own.contains(where: \.throwsErrors)
+  }
+
   private static func inParentheses(_ text: String) -> String {
-    text.hasPrefix("try ") || text.contains(" ") ? "(\(text))" : text
+    text.contains(" ") ? "(\(text))" : text
   }
 
   private func appendEach(_ link: Link, to code: inout Code) throws(ConversionFailure) {
@@ -317,7 +333,7 @@ extension ChainConverter {
     guard name != "sorted", let closure = closure(link) else {
       throw ConversionFailure(.operatorUnknown)
     }
-    let prefix = fragment.hasTry || code.value.hasPrefix("try ") ? "try " : ""
+    let prefix = fragment.hasTry ? "try " : ""
     code.value = "\(prefix)\(Self.inParentheses(code.value)).\(name) \(closure.trimmedDescription)"
   }
 

@@ -14,8 +14,9 @@ enum HandlerPlace: Equatable {
     }
   }
 
-  private static func plain(_ queue: String) -> Substring {
-    queue.hasPrefix("self.") ? queue.dropFirst(5) : queue[...]
+  /// A name without `self.`.
+  static func plain(_ name: String) -> Substring {
+    name.hasPrefix("self.") ? name.dropFirst(5) : name[...]
   }
 }
 

@@ -63,6 +63,8 @@ final class Rewriter {
   }
 
   private func convert(_ chain: Chain, inner: [SyntaxIdentifier: Chain], _ plan: inout FilePlan) {
+    // In the source of a chain that is converted.
+    if plan.edits.contains(where: { $0.range.contains(chain.place.offset) }) { return }
     do {
       let converter = ChainConverter(
         chain, inner: inner, program.declarations, names(of: chain.function))
@@ -172,10 +174,9 @@ final class Rewriter {
     let lines =
       isReturned
       ? try returned(code, chain, converter, unit) : discarded(code, converter, unit)
-    let range =
-      item.positionAfterSkippingLeadingTrivia
-      .utf8Offset..<item.endPositionBeforeTrailingTrivia
-      .utf8Offset
+    // Without a semicolon after it.
+    let end = item.item.endPositionBeforeTrailingTrivia.utf8Offset
+    let range = item.positionAfterSkippingLeadingTrivia.utf8Offset..<end
     let converted = lines.joined(separator: "\n")
     let lost = chain.syntax.innerComments.filter { !converted.contains($0) }
     let text = (lost.flatMap(split) + lines).enumerated().map { index, line in

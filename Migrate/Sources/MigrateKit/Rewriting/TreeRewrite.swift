@@ -67,7 +67,7 @@ public struct TreeRewrite: Sendable {
     var remarks: [String] = []
     for file in tree.focusedFiles {
       var plan = rewriter.plan(file)
-      if addsTwins { plan.edits += Twins(program: program).edits(file) }
+      if addsTwins { plan.edits += Twins(program: program, unproved: unproved).edits(file) }
       for item in plan.items {
         if let decision = item.decision {
           left[decision.rawValue, default: 0] += 1

@@ -3,13 +3,16 @@ import SwiftSyntax
 /// Adds `async` overloads to functions that return promises: each awaits the promise.
 struct Twins {
   let program: Program
+  /// Functions, by file and name, whose conversion the check doesn't accept.
+  let unproved: Set<String>
 
   /// The edits that add the overloads of a file.
   func edits(_ file: SourceFile) -> [FilePlan.Edit] {
     guard let library = Library.used(by: file.imports), library != .pledge else { return [] }
-    return program.declarations.functions.filter { $0.file === file }.compactMap {
-      edit($0, library)
-    }
+    return program.declarations.functions.filter {
+      $0.file === file
+        && unproved.isDisjoint(with: ["", $0.fullName].map { Rewriter.key(file.path, $0) })
+    }.compactMap { edit($0, library) }
   }
 
   private func edit(_ function: FunctionDeclaration, _ library: Library) -> FilePlan.Edit? {
