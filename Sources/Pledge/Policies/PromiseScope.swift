@@ -25,32 +25,31 @@
 /// To wait for the end of the work, too, close the scope, or use ``withPromiseScope(_:)``.
 public final class PromiseScope: Sendable {
   /// A promise that is bound to the scope.
-  private struct Work {
-    /// The promise; nil until it is known.
+  ///
+  /// `@unchecked Sendable`: guarded by the lock of the scope.
+  fileprivate final class Work: @unchecked Sendable {
+    /// The promise; nil until it is known, and after the work has ended.
     var promise: Cell?
     var isCancelled = false
     /// The number of things whose end the work waits for: the promise, cancellations of it, and what
     /// these leave behind.
     var parts = 1
+    /// Where the work is in the scope's list.
+    var place = 0
   }
 
   private struct State {
-    var work: [Int: Work] = [:]
-    var nextID = 0
+    /// The work that hasn't ended, in the order in which it was added.
+    var work = RecencyList<Work>()
     var isClosed = false
     /// The resolvers of the guarantees that the scope's work has ended.
     var ends: [GuaranteeResolver<Void>] = []
 
-    /// Adds work and returns its number.
-    mutating func add() -> Int {
-      defer { nextID += 1 }
-      work[nextID] = Work()
-      return nextID
-    }
+    mutating func add(_ new: Work) { new.place = work.insert(new) }
 
     /// Returns the resolvers that the caller must call, if no work is left.
     mutating func takeEnds() -> [GuaranteeResolver<Void>] {
-      work.isEmpty ? exchange(&ends, with: []) : []
+      work.count == 0 ? exchange(&ends, with: []) : []
     }
   }
 
@@ -61,9 +60,7 @@ public final class PromiseScope: Sendable {
 
   deinit {
     // Nothing can wait for the end of the work anymore.
-    for id in markAllCancelled() {
-      state.withLock { $0.work[id]?.promise }?.cancelWithoutNote()
-    }
+    for work in markAllCancelled() { state.withLock { _ in work.promise }?.cancelWithoutNote() }
   }
 
   /// The number of bound promises, and of operations of the scope, whose work hasn't ended, as
@@ -78,25 +75,26 @@ public final class PromiseScope: Sendable {
   ///
   /// - Complexity: O(number of pending promises).
   public func cancelAll() {
-    for id in markAllCancelled() { cancelWork(id) }
+    for work in markAllCancelled() { cancel(work) }
   }
 
-  /// Marks all work as cancelled, and returns its numbers, the newest first: a limiter starts a waiting
+  /// Marks all work as cancelled, and returns it, the newest first: a limiter starts a waiting
   /// operation when a running one is cancelled, and the last ones are those that wait.
-  private func markAllCancelled() -> [Int] {
+  private func markAllCancelled() -> [Work] {
     state.withLock { state in
-      for id in state.work.keys { state.work[id]?.isCancelled = true }
-      return state.work.keys.sorted(by: >)
+      let all = state.work.newestFirst
+      for work in all { work.isCancelled = true }
+      return all
     }
   }
 
-  /// Cancels the work with this number, whose end waits for what that leaves.
-  private func cancelWork(_ id: Int) {
-    let promise = state.withLock { state in
-      if state.work[id]?.promise != nil { state.work[id]?.parts += 1 }
-      return state.work[id]?.promise
+  /// Cancels work, whose end waits for what that leaves.
+  private func cancel(_ work: Work) {
+    let promise = state.withLock { _ in
+      if work.promise != nil { work.parts += 1 }
+      return work.promise
     }
-    if let promise { endPart(of: id, after: RemainingWork.collect { promise.cancelWithoutNote() }) }
+    if let promise { endPart(of: work, after: RemainingWork.collect { promise.cancelWithoutNote() }) }
   }
 
   /// Closes the scope: cancels all work that is bound to it, and returns a guarantee that is
@@ -168,49 +166,60 @@ public final class PromiseScope: Sendable {
   /// Returns a promise with the result of the one that `start` returns, as work of the scope; nil if
   /// the scope is closed.
   private func bind<T: Sendable>(_ start: () -> Promise<T>) -> Promise<T> {
-    guard let id = add() else { return .rejected(PromiseError.scopeClosed) }
-    return bind(id, start().cell)
+    guard let work = add() else { return .rejected(PromiseError.scopeClosed) }
+    return bind(work, start().cell)
   }
 
-  fileprivate func bind<T: Sendable>(_ id: Int, _ source: Cell) -> Promise<T> {
+  fileprivate func bind<T: Sendable>(_ work: Work, _ source: Cell) -> Promise<T> {
     let bound = source.derive(T.self, .copy) { $0.copyResult(of: $1, as: T.self) }
     bound.watchUntraced { [weak self] bound in
-      self?.endPart(of: id, after: bound.rejection?.remainingWork ?? [])
+      self?.endPart(of: work, after: bound.rejection?.remainingWork ?? [])
     }
-    let isCancelled = state.withLock { state in
-      state.work[id]?.promise = bound
-      return state.work[id]?.isCancelled ?? false
+    let isCancelled = state.withLock { _ in
+      if work.parts > 0 { work.promise = bound }
+      return work.isCancelled
     }
-    if isCancelled { cancelWork(id) }
+    if isCancelled { cancel(work) }
     return Promise(cell: bound)
   }
 
-  /// Adds work that is about to start, and returns its number; nil if the scope is closed.
-  fileprivate func add() -> Int? {
-    state.withLock { $0.isClosed ? nil : $0.add() }
+  /// Adds work that is about to start, and returns it; nil if the scope is closed.
+  fileprivate func add() -> Work? {
+    let work = Work()
+    return state.withLock { state in
+      if state.isClosed { return nil }
+      state.add(work)
+      return work
+    }
   }
 
   /// Discards a promise that was bound after the scope was closed; the scope waits for what that leaves
   /// if it still waits for other work, which can have started the promise.
   fileprivate func discard(_ source: Cell) {
-    let id = state.withLock { $0.work.isEmpty ? nil : $0.add() }
-    let work = RemainingWork.collect { source.discard() }
-    if let id { endPart(of: id, after: work) }
+    let work = Work()
+    let isAwaited = state.withLock { state in
+      if state.work.count == 0 { return false }
+      state.add(work)
+      return true
+    }
+    let rest = RemainingWork.collect { source.discard() }
+    if isAwaited { endPart(of: work, after: rest) }
   }
 
-  /// Records that a part of the work with this number has ended, or ends with `rest`.
-  private func endPart(of id: Int, after rest: [RemainingWork]) {
+  /// Records that a part of work has ended, or ends with `rest`.
+  private func endPart(of work: Work, after rest: [RemainingWork]) {
     if !rest.isEmpty {
-      rest.ended().done(on: .immediate) { [weak self] in self?.endPart(of: id, after: []) }
+      rest.ended().done(on: .immediate) { [weak self] in self?.endPart(of: work, after: []) }
       return
     }
-    let (ended, ends) = state.withLock { state in
-      state.work[id]?.parts -= 1
-      let ended = state.work[id]?.parts == 0 ? state.work.removeValue(forKey: id) : nil
-      return (ended, state.takeEnds())
+    let (promise, ends) = state.withLock { state in
+      work.parts -= 1
+      if work.parts > 0 { return (nil as Cell?, [] as [GuaranteeResolver<Void>]) }
+      state.work.remove(work, at: work.place)
+      return (exchange(&work.promise, with: nil), state.takeEnds())
     }
     // The last reference to the promise can be the scope's.
-    withExtendedLifetime(ended) {}
+    withExtendedLifetime(promise) {}
     for resolver in ends { resolver.fulfill() }
   }
 }
@@ -258,11 +267,11 @@ extension Thenable {
   /// promise when it settles. If the scope is closed, this happens immediately, and the returned
   /// promise is rejected with ``PromiseError/scopeClosed``.
   public func bound(to scope: PromiseScope) -> Promise<Value> {
-    guard let id = scope.add() else {
+    guard let work = scope.add() else {
       scope.discard(source.cell)
       return .rejected(PromiseError.scopeClosed)
     }
-    return scope.bind(id, source.cell)
+    return scope.bind(work, source.cell)
   }
 
   /// Calls `body` with `owner` and the value, unless `owner` has been deallocated by then.

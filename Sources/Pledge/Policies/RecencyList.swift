@@ -18,6 +18,19 @@ struct RecencyList<Element: AnyObject> {
   /// The number of elements.
   var count: Int { nodes.count - 1 - free.count }
 
+  /// The elements, the newest first.
+  ///
+  /// - Complexity: O(n).
+  var newestFirst: [Element] {
+    var elements: [Element] = []
+    var place = nodes[0].older
+    while let element = nodes[place].element {
+      elements.append(element)
+      place = nodes[place].older
+    }
+    return elements
+  }
+
   /// The least recently used element.
   var oldest: Element? { nodes[nodes[0].newer].element }
 
