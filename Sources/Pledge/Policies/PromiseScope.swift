@@ -94,7 +94,9 @@ public final class PromiseScope: Sendable {
       if work.promise != nil { work.parts += 1 }
       return work.promise
     }
-    if let promise { endPart(of: work, after: RemainingWork.collect { promise.cancelWithoutNote() }) }
+    if let promise {
+      endPart(of: work, after: RemainingWork.collect { promise.cancelWithoutNote() })
+    }
   }
 
   /// Closes the scope: cancels all work that is bound to it, and returns a guarantee that is
