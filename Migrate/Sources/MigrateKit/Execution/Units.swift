@@ -31,13 +31,6 @@ struct Reading {
   var impliedTypes: [String: String] = [:]
   /// The types that exist in this version only.
   var ownTypes: Set<String> = []
-  /// Whether a property of a type contains an object whose type exists in this version only, such as
-  /// a `Mutex<State>` or a `OneShot<Data>`.
-  func isOwn(_ type: String) -> Bool {
-    ownTypes.contains(Declarations.contained(type))
-      || ownTypes.contains(String(type.prefix(while: CaseName.isWord)))
-  }
-
   /// Whether both sides of each `??` are followed, and not only what it describes.
   var followsFallbacks = false
   /// The names that functions, properties, and types have in the other version.
@@ -46,6 +39,13 @@ struct Reading {
   var returnedParameter: (FunctionDeclaration) -> Int? = { _ in nil }
   /// The properties that the type of the function has in the other version.
   var otherProperties: Set<String> = []
+
+  /// Whether a property of a type contains an object whose type exists in this version only, such as
+  /// a `Mutex<State>` or a `OneShot<Data>`.
+  func isOwn(_ type: String) -> Bool {
+    ownTypes.contains(Declarations.contained(type))
+      || ownTypes.contains(String(type.prefix(while: CaseName.isWord)))
+  }
 }
 
 /// The lowered functions of a tree.
