@@ -37,6 +37,25 @@ extension StressTests {
       #expect(complaints.isEmpty)
     }
 
+    /// A promise that a cancelled handler returned is cancelled, but can be adopted: the cancellation of
+    /// what adopts it waits for its handler.
+    @Test func promiseThatACancelledHandlerReturned_isAwaitedByLaterConsumers() async {
+      let program = Program(
+        kind: .sequential,
+        steps: [
+          Step(1, .pending),
+          Step(2, .pending),
+          Step(3, .finally(2, .second, Body(.value))),
+          Step(4, .recover(2, .immediate, Body(.promise(3)))),
+          Step(5, .cancel(4)),
+          Step(6, .fulfill(1)),
+          Step(7, .then(1, .immediate, Body(.promise(3)))),
+          Step(8, .cancel(7)),
+        ])
+      let complaints = await aside { Comparison().verdict(on: program, run: 1).complaints }
+      #expect(complaints.isEmpty)
+    }
+
     @Test(arguments: Fault.allCases.filter { $0 != .none })
     func brokenReference_isNoticed(fault: Fault) async throws {
       let (program, right) = await aside { () -> (Program?, [String]) in

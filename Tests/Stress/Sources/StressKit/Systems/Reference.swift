@@ -284,7 +284,7 @@ final class ReferenceWorld: @unchecked Sendable {
       if let outcome = inner.outcome {
         if inner.takers == 0 { outcome.rejection?.isHandled = true }
       } else if inner.observers.isEmpty, !inner.isKept {
-        keep(inner)
+        inner.hasBeenLeft = true
         cancel(inner)
       }
       reject(outer, .cancelled)
