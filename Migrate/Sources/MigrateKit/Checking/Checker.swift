@@ -10,6 +10,8 @@ public final class Checker {
   private let newTypes: Set<String>
   /// The names that functions and types of the old version have in the new one.
   private var newNames: [String: String] = [:]
+  /// The functions that got a promise, and get a closure with the work now.
+  private var takesWork: Set<String> = []
   private var findings = FindingCollector()
   /// The closures that are being compared, or have been.
   private var compared: Set<String> = []
@@ -23,6 +25,11 @@ public final class Checker {
     let types = (self.old.declarations.typeNames, self.new.declarations.typeNames)
     oldTypes = types.0.subtracting(types.1)
     newTypes = types.1.subtracting(types.0)
+    takesWork = Set(
+      self.old.declarations.byName.filter { name, functions in
+        functions.contains { $0.parameters.contains { guessType($0.type).isThenable } }
+          && self.new.declarations.byName[name, default: []].contains(where: \.takesWork)
+      }.keys)
   }
 
   /// Returns the differences in effects, sorted by place.
@@ -188,15 +195,29 @@ public final class Checker {
       followsFallbacks: followsFallbacks,
       newNames: newNames.merging(newProperties(before.owner, after.owner)) { $1 },
       returnedParameter: old.returnedParameter,
-      otherProperties: Set(new.declarations.properties(of: after.owner).keys))
+      otherProperties: properties(new, after.owner, newTypes),
+      otherLocks: members.words.contains("lock"))
     let newReading = Reading(
       inlined: newInlined, impliedTypes: members.impliedTypes(from: written), ownTypes: newTypes,
       followsFallbacks: followsFallbacks, returnedParameter: new.returnedParameter,
-      otherProperties: Set(old.declarations.properties(of: before.owner).keys))
+      takesWork: takesWork, otherProperties: properties(old, before.owner, oldTypes),
+      otherLocks: written.words.contains("lock"))
     guard let first = Version(old, before, oldReading, written),
       let second = Version(new, after, newReading, members)
     else { return nil }
     return FunctionComparison(first, second)
+  }
+
+  /// The properties of a type, and those of its objects whose types only this version has.
+  private func properties(
+    _ program: Program, _ owner: String, _ ownTypes: Set<String>
+  ) -> Set<String> {
+    let direct = program.declarations.properties(of: owner)
+    let objects = direct.values.map { String($0.prefix(while: CaseName.isWord)) }
+      .filter(ownTypes.contains)
+    return objects.reduce(into: Set(direct.keys)) {
+      $0.formUnion(program.declarations.properties(of: $1).keys)
+    }
   }
 
   /// The names that properties of a type have in its new version: those that are the only ones of

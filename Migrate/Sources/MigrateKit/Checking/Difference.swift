@@ -55,13 +55,24 @@ struct Difference: Hashable, Comparable {
         && Words.shape(self.parts[0]).filter { $0 != "." }
           == Words.shape(self.parts[1]).filter { $0 != "." }
     }
-    if rule == .callReplaced { return parts.allSatisfy(Event.writesLog) }
+    if rule == .callReplaced { return parts.allSatisfy(Event.writesLog) || isOtherReceiver }
     if rule == .executorChanged {
       return detail.hasPrefix("ran on the queue ") && detail.contains(" now runs on the actor ")
     }
     guard rule == .orderChanged else { return false }
     let parts = detail.components(separatedBy: "` and `")
     return parts.count == 2 && parts.allSatisfy { $0.contains(" = ") }
+  }
+
+  /// Whether the same method of a parameter is called in place of that of a property, or the reverse:
+  /// the parameter is the object that the property was.
+  private var isOtherReceiver: Bool {
+    let isParameter = parts.map { part in
+      ["parameter ", "argument "].contains(where: part.hasPrefix)
+    }
+    let calls = parts.map { $0.drop { $0 != "." } }
+    return calls.count == 2 && isParameter[0] != isParameter[1] && calls[0] == calls[1]
+      && !calls[0].isEmpty
   }
 
   /// Whether only another error stands where a library's did, which code without the library can't have.

@@ -31,6 +31,10 @@ struct FindingCollector {
       switch difference.rule {
       case .executorChanged, .priorityChanged:
         key = difference.rule.rawValue + difference.detail.prefix { $0 != "|" }
+      case .callReplaced:
+        // One counter that counts down in place of another one that counts up.
+        let words = difference.parts.map { $0.prefix(while: CaseName.isWord) }
+        key = difference.rule.rawValue + words.joined(separator: ">")
       case .startsLater, .callerWaits, .waitLost, .errorAdded: key = difference.rule.rawValue
       default: key = difference.site
       }

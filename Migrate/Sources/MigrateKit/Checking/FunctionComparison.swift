@@ -160,7 +160,9 @@ struct FunctionComparison {
     judgment = Judgment(
       result?.divergences ?? [], old, new, followsPaths: followsPaths,
       isSure: !paths.contains(where: \.hasOwnObjects))
-    if judgment.undecided != nil { judgment.add(Invariants(first, second).divergences, old, new) }
+    if judgment.undecided != nil {
+      judgment.add(Invariants(first, second, comparesLoops: !becameLoop).divergences, old, new)
+    }
     closures = isVague || becameLoop ? [] : result?.closures ?? []
     (self.old, self.new) = (old, new)
   }

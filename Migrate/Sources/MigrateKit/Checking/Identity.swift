@@ -8,30 +8,13 @@ extension FunctionDeclaration {
     return owner == type || owner.hasSuffix("." + Declarations.contained(type))
   }
 
+  /// Whether the function, or one inside it, calls itself, or passes itself on.
   var callsItself: Bool {
-    // Functions inside, too.
-    let names = tokens.filter {
-      $0.previousToken(viewMode: .sourceAccurate)?.tokenKind == .keyword(.func)
-    }.map(\.text)
-    return tokens.contains { token in
-      guard token.text == name || names.contains(token.text),
-        token.previousToken(viewMode: .sourceAccurate)?.tokenKind != .keyword(.func),
-        token.nextToken(viewMode: .sourceAccurate)?.text == "("
-      else {
-        return false
-      }
-      let dot = token.previousToken(viewMode: .sourceAccurate)
-      var base = dot?.previousToken(viewMode: .sourceAccurate)
-      if base?.text == "?" { base = base?.previousToken(viewMode: .sourceAccurate) }
-      return dot?.text != "." || base?.text == "self"
-    }
+    guard let statements else { return false }
+    return statements.calls(name, labels: labels) || statements.hasRecursiveFunction
   }
 
   var hasLoop: Bool { statements?.hasLoop ?? false }
-
-  private var tokens: [TokenSyntax] {
-    statements.map { Array($0.tokens(viewMode: .sourceAccurate)) } ?? []
-  }
 
   /// Whether this is an operator that the tree adds to promises or their results.
   var isOperator: Bool {
@@ -54,6 +37,42 @@ extension FunctionDeclaration {
     }
     return "\(owner).\(base)(\(own.map { $0.element + ":" }.joined()))"
       + types.joined(separator: ",").filter { !$0.isWhitespace }
+  }
+}
+
+extension SyntaxProtocol {
+  /// Whether a name is used as that of a function of this code or of `self`; with labels, whether it's
+  /// called with some of these.
+  fileprivate func calls(_ name: String, labels: [String]? = nil) -> Bool {
+    tokens(viewMode: .sourceAccurate).contains { token in
+      guard token.text == name, let reference = token.parent?.as(DeclReferenceExprSyntax.self)
+      else { return false }
+      if let labels {
+        let member = reference.parent?.as(MemberAccessExprSyntax.self)
+        let callee =
+          member?.declName.id == reference.id ? member.map(Syntax.init) : Syntax(reference)
+        guard let call = callee?.parent?.as(FunctionCallExprSyntax.self),
+          Syntax(call.calledExpression).id == callee?.id,
+          call.arguments.allSatisfy({ labels.contains($0.label?.text ?? "_") })
+        else { return false }
+      }
+      let dot = token.previousToken(viewMode: .sourceAccurate)
+      var base = dot?.previousToken(viewMode: .sourceAccurate)
+      if base?.text == "?" { base = base?.previousToken(viewMode: .sourceAccurate) }
+      return dot?.text != "." || base?.text == "self"
+    }
+  }
+
+  /// Whether a function inside this code uses itself.
+  fileprivate var hasRecursiveFunction: Bool {
+    children(viewMode: .sourceAccurate).contains { child in
+      if let function = child.as(FunctionDeclSyntax.self),
+        function.body?.calls(function.name.text) == true
+      {
+        return true
+      }
+      return child.hasRecursiveFunction
+    }
   }
 }
 

@@ -8,7 +8,7 @@ struct Invariants {
   private let old: Side
   private let new: Side
 
-  init(_ old: Version, _ new: Version) {
+  init(_ old: Version, _ new: Version, comparesLoops: Bool) {
     let traces = (Trace.all(old), Trace.all(new))
     let numbers = Self.numbers(traces.0, traces.1)
     self.old = Side(traces.0, numbers)
@@ -19,7 +19,7 @@ struct Invariants {
       blocks: traces.0.contains { trace in
         trace.path.events.contains { $0.subject.hasPrefix("DispatchSemaphore") }
       })
-    comparePairs()
+    comparePairs(comparesLoops: comparesLoops)
     comparePauses(new)
     compareFinalizers(traces.0, traces.1)
     compareConstants()
@@ -316,7 +316,7 @@ struct Invariants {
     "value", "result", "error", "promise", "resolver", "cancelled",
   ]
 
-  private mutating func comparePairs() {
+  private mutating func comparePairs(comparesLoops: Bool) {
     let samples = Dictionary(uniqueKeysWithValues: shared.map { ($0.number, ($0.old, $0.new)) })
     for (pair, before) in old.pairs.sorted(by: { $0.key < $1.key }) {
       guard let after = new.pairs[pair], let one = samples[pair.first],
@@ -328,7 +328,8 @@ struct Invariants {
       {
         add(.orderChanged, "\(one.0.summary)` and `\(two.0.summary)", one.0, one.1)
       }
-      guard before.depths.count == 1, after.depths.count == 1, let was = before.depths.first,
+      guard comparesLoops, before.depths.count == 1, after.depths.count == 1,
+        let was = before.depths.first,
         let now = after.depths.first
       else { continue }
       // What was repeated with something that is still repeated.

@@ -22,7 +22,7 @@ struct Judgment {
     var open: [Divergence] = []
     let logs = divergences.filter(\.isLog)
     let divergences = divergences.map { divergence in
-      var divergence = divergence.withIsolation(new)
+      var divergence = divergence.withIsolation(old, new)
       // Another function writes to the log.
       if divergence.isLog, divergence.isReplaced(in: logs) {
         divergence.isHarmless = true
@@ -88,13 +88,19 @@ struct Judgment {
       !known.contains($0.difference.detail) && !$0.isOfCallback(old, new)
         && !$0.dependsOn(stored, old, new)
     }
-    .map { $0.withIsolation(new) }
+    .map { $0.withIsolation(old, new) }
   }
 }
 
 extension Divergence {
   /// This divergence, with a note of whether other isolation protects the same.
-  fileprivate func withIsolation(_ new: Version) -> Divergence {
+  fileprivate func withIsolation(_ old: Version, _ new: Version) -> Divergence {
+    if let qos = difference.detail.firstMatch(of: /the priority (\w+)\|/)?.1 {
+      // The queue had it.
+      var result = self
+      result.isHarmless = old.function.file.syntax.description.contains("qos: .\(qos)")
+      return result
+    }
     let parts = difference.detail.components(separatedBy: " and now runs on ")
     guard difference.rule == .executorChanged, parts.count == 2,
       !parts[1].hasPrefix("the main thread")
@@ -198,6 +204,7 @@ extension Divergence {
     if isOfCallback(old, new) || difference.parts.count == 2 && namesOwnType(old, new) {
       return true
     }
+    if isUnderCallOfChangedFunction(old, new) || isOfLostParameter(old, new) { return true }
     switch difference.rule {
     case .effectLost, .effectAdded:
       // An own function with other parameters, or a parameter of another type.
@@ -213,7 +220,8 @@ extension Divergence {
       return forms[0] != forms[1]
     case .callReplaced:
       return difference.parts.contains { part in
-        let name = String(part.prefix { $0 != "(" }.split(separator: ".").last ?? "")
+        let call = part.prefix { $0 != "(" && $0 != " " }
+        let name = String(call.split(separator: ".").last ?? "")
         return all[0].declares(name) != all[1].declares(name)
           || Declarations.companions.contains(name) && !all[0].declares(name)
       }
@@ -249,6 +257,29 @@ extension Divergence {
         return forms[0] != forms[1] && !forms.contains(where: \.isEmpty)
       }
     default: return false
+    }
+  }
+
+  /// Whether this depends on whether a function succeeds whose parameters the versions declare in other
+  /// ways: then its success can mean something else.
+  private func isUnderCallOfChangedFunction(_ old: Version, _ new: Version) -> Bool {
+    guard let open = condition.firstIndex(of: "("), condition.hasSuffix("` succeeds") else {
+      return false
+    }
+    let name = condition[..<open].dropFirst()
+    let forms = [old, new].map { version in
+      Set(
+        (version.program.declarations.byName[String(name)] ?? [])
+          .filter { $0.owner == version.function.owner }.map(\.labels))
+    }
+    return forms[0] != forms[1] && !forms.contains(where: \.isEmpty)
+  }
+
+  /// Whether this is about a parameter that the new version of the function doesn't have.
+  private func isOfLostParameter(_ old: Version, _ new: Version) -> Bool {
+    old.function.parameters.enumerated().contains { index, parameter in
+      difference.parts[0] == "parameter \(index)"
+        && !new.function.parameters.contains { $0.name == parameter.name }
     }
   }
 
@@ -304,6 +335,9 @@ extension Divergence {
         && occurrence.new?.file === function.file && range.contains(difference.newOffset)
     case .callReplaced, .argumentChanged, .resultChanged, .errorChanged:
       guard parts.count == 2, Words.shape(parts[0]) == Words.shape(parts[1]) else { return false }
+      // Each version has a property of its own.
+      let starts = parts.map { String($0.prefix(while: CaseName.isWord)) }
+      if starts.contains(where: { old.declares($0) != new.declares($0) }) { return false }
       let words = parts.map { $0.words(inLiterals: false) }
       if words.contains(where: { !$0.isDisjoint(with: Self.helpers) }) { return false }
       return words[0].contains { !words[1].contains($0) && !new.members.words.contains($0) }

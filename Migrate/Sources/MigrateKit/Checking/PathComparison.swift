@@ -234,10 +234,7 @@ extension Comparison {
     }
     return first.events[one.old].list == first.events[two.old].list
       && later.list == earlier.list && one.new > two.new
-      // A task and the code until its value is awaited have no order.
-      && !([.task, .child].contains(second.lists[later.origin].kind)
-        && earlier.origin != later.origin
-        && earlier.start > later.originStart)
+      && !second.runsBeside(earlier, later) && !second.runsBeside(later, earlier)
   }
 
   /// Compares whether a call starts while another one, before it, is still in progress.

@@ -75,6 +75,13 @@ struct Words {
 }
 
 extension String {
+  /// What is between the quotes, if this is a text literal without values in it.
+  var contentOfLiteral: String? {
+    guard count >= 2, hasPrefix("\""), hasSuffix("\"") else { return nil }
+    let content = dropFirst().dropLast()
+    return content.contains("\"") ? nil : String(content)
+  }
+
   /// The parts of text literals in a description, without the values in them.
   var literals: [Substring] {
     var result: [Substring] = []

@@ -5,6 +5,7 @@ extension Machine {
     _ callee: Expr, _ arguments: [Expr.Argument], _ expression: Expr, _ state: State,
     isEffect: Bool
   ) throws -> Values {
+    if let known = try timeLimited(callee, arguments, state) { return known }
     switch callee.kind {
     case .name(let name)
     where (Lowering.collectionNames.contains(name) || Self.pure.contains(name)) && name != "zip"
@@ -71,7 +72,9 @@ extension Machine {
     _ function: Value, _ receiver: Value?, _ arguments: [Expr.Argument], _ expression: Expr,
     _ state: State, isEffect: Bool
   ) throws -> Values {
-    try all(arguments.map(\.value)[...], state, []).flatMap { state, values, flow -> Values in
+    let takesWork = reading.takesWork.contains(function.text.lastName)
+    let written = arguments.map { takesWork ? $0.value.work ?? $0.value : $0.value }
+    return try all(written[...], state, []).flatMap { state, values, flow -> Values in
       if let flow { return [(state, nil, flow)] }
       let values = (values ?? []).map(state.decided)
       switch function {
@@ -137,6 +140,11 @@ extension Machine {
     if isStream(name) {
       state.isVague = true
       return [(state, .plain(name), nil)]
+    }
+    if case .call(let callee, let arguments) = expression.kind,
+      declarations.candidates(callee, arguments).contains(where: \.returnsStream)
+    {
+      state.isVague = true
     }
     // An object that settles the promise or resumes the continuation in its own way.
     if values.contains(where: \.isResolver), base.first?.isUppercase == true {
@@ -416,7 +424,8 @@ extension Machine {
       return [(state, value, nil)]
     case .plain(let text)
     where ["fulfill", "reject", "resolve", "resume"].contains(name)
-      && declarations.storesResolver(text.rootName, in: owner):
+      && (declarations.storesResolver(text.rootName, in: owner)
+        || text.contains(".") && declarations.storesResolver(text.lastName, in: "")):
       let isOptional = expression.hasOptionalReceiver
       return try (isOptional ? isPresent(value, state) : [(state, true)]).flatMap {
         state, isThere -> Values in
@@ -440,6 +449,20 @@ extension Expr.Argument {
 }
 
 extension Expr {
+  /// The call whose result `{ try await call() }` waits for.
+  fileprivate var work: Expr? {
+    guard case .closure(let body) = kind, body.isExpression, !body.hasParameters,
+      case .expression(var inner)? = body.steps.first
+    else { return nil }
+    while true {
+      switch inner.kind {
+      case .attempt(.propagate, let next), .await(let next): inner = next
+      case .call, .chain: return inner
+      default: return nil
+      }
+    }
+  }
+
   /// Whether this is a closure such as `{ $0 as Error }`.
   fileprivate var isCastOfParameter: Bool {
     guard case .closure(let body) = kind, case .expression(let value)? = body.steps.first,

@@ -109,9 +109,15 @@ extension Machine {
       }
       if pieces.count == 2, case .text("&") = pieces[0] { return values[0] }
       var rest = values[...]
-      let text = pieces.map { piece -> String in
+      var text = pieces.map { piece -> String in
         if case .text(let text) = piece { return text }
         return rest.popFirst()?.text ?? ""
+      }
+      // A text literal inside a text is a part of it.
+      for index in text.indices.dropFirst(2).dropLast()
+      where text[index - 2] == "\\" && text[index - 1] == "(" && text[index + 1] == ")" {
+        guard let inner = text[index].contentOfLiteral else { continue }
+        text.replaceSubrange(index - 2...index + 1, with: ["", "", inner, ""])
       }
       // Operators of two operands are set off; strings and prefix operators aren't.
       let isSpaced = pieces.count == 3 && text[0] != "\""

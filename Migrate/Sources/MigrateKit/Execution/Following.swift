@@ -30,10 +30,13 @@ extension Machine {
     var state = state
     let before = state.executor
     let start = startExecutor(of: function, declarations)
-    if case .actor = start {
+    // `await` calls a function there that isn't `async`, too.
+    var hops = start == .main
+    if case .actor = start { hops = true }
+    if hops {
       state.executor = start
     } else if function.isAsync {
-      state.executor = start == .main ? .main : resumedPool(state)
+      state.executor = resumedPool(state)
     }
     let identity = ObjectIdentifier(function)
     entered.insert(identity)
@@ -52,12 +55,23 @@ extension Machine {
       names[String(parameter.type.dropLast(5))] = .plain(String(value.text.dropLast(5)))
     }
     names.merge(added) { $1 }
+    var values = values
+    if case .call(_, let arguments) = expression.kind, arguments.count == values.count,
+      values.count < function.parameters.count
+    {
+      // Arguments that the call leaves out.
+      let given = declarations.positions(of: arguments.map { $0.label ?? "_" }, in: function)
+      values = function.parameters.indices.map { index in
+        given[index].map { values[$0] }
+          ?? .plain(function.defaultValue(at: index)?.trimmedDescription ?? "unset")
+      }
+    }
     state.homes[ObjectIdentifier(body)] = state.addScope(names)
     return try invoke(body, values, state, isEffect: isEffect).map { state, value, flow in
       var state = state
       if function.isAsync {
         state.executor = before == .caller ? .pool : before
-      } else if case .actor = start {
+      } else if hops {
         state.executor = before
       }
       return (state, value, flow)

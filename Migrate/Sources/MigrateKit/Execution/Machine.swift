@@ -82,6 +82,15 @@ final class Machine {
   /// Whether a text is that of a property whose type only this side has: what it contains is what
   /// other versions keep in properties of their own.
   func isOwnContainer(_ text: String) -> Bool {
+    // What a box contains, such as a lock that protects a value.
+    if let all = declarations.properties[text], !all.isEmpty,
+      all.allSatisfy({ property in
+        reading.ownTypes.contains(property.owner)
+          && declarations.types[property.owner]?.generics.contains(property.typeName) == true
+      })
+    {
+      return true
+    }
     guard let type = declarations.typeName(ofProperty: text, in: owner) else { return false }
     return reading.ownTypes.contains(Declarations.contained(type))
   }

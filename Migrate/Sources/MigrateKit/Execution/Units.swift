@@ -37,8 +37,13 @@ struct Reading {
   var newNames: [String: String] = [:]
   /// The position of the parameter that is always the result of a function; nil for others.
   var returnedParameter: (FunctionDeclaration) -> Int? = { _ in nil }
+  /// The functions that get a promise in the other version, and in this one a closure with the work.
+  var takesWork: Set<String> = []
   /// The properties that the type of the function has in the other version.
   var otherProperties: Set<String> = []
+
+  /// Whether the other version of the function locks something.
+  var otherLocks = false
 
   /// Whether a property of a type contains an object whose type exists in this version only, such as
   /// a `Mutex<State>` or a `OneShot<Data>`.
@@ -192,7 +197,8 @@ extension Machine {
       }
     // What happens inside an object that the path has created, of a type that only this version has.
     let locks = state.events.locks {
-      declarations.properties[$0] != nil && !reading.otherProperties.contains($0)
+      declarations.properties[$0] != nil
+        && !(reading.otherLocks && reading.otherProperties.contains($0))
     }
     let events = state.events.indices.filter { !locks.contains($0) }.map { state.events[$0] }
       .filter { !isOwnObject($0.subject) || $0.isAwaited }

@@ -24,13 +24,15 @@ final class DeclarationCollector: SyntaxVisitor {
 
   private func enter(
     _ name: String, _ inheritance: InheritanceClauseSyntax?, _ attributes: AttributeListSyntax,
-    isActor: Bool = false, cases: [String] = [], isExtension: Bool = false
+    generics: GenericParameterClauseSyntax? = nil, isActor: Bool = false, cases: [String] = [],
+    isExtension: Bool = false
   ) -> SyntaxVisitorContinueKind {
     let full = (owners + [name]).joined(separator: ".")
     let names = attributeNames(attributes)
     var type = TypeDeclaration()
     type.inherited = Set(inheritance?.inheritedTypes.map { $0.type.trimmedDescription } ?? [])
     type.isMainActor = names.contains("MainActor")
+    type.generics = Set(generics?.parameters.map(\.name.text) ?? [])
     type.isActor = isActor
     type.cases = Set(cases)
     type.isExtended = isExtension
@@ -40,11 +42,15 @@ final class DeclarationCollector: SyntaxVisitor {
   }
 
   override func visit(_ node: ClassDeclSyntax) -> SyntaxVisitorContinueKind {
-    enter(node.name.text, node.inheritanceClause, node.attributes)
+    enter(
+      node.name.text, node.inheritanceClause, node.attributes, generics: node.genericParameterClause
+    )
   }
   override func visitPost(_ node: ClassDeclSyntax) { owners.removeLast() }
   override func visit(_ node: StructDeclSyntax) -> SyntaxVisitorContinueKind {
-    enter(node.name.text, node.inheritanceClause, node.attributes)
+    enter(
+      node.name.text, node.inheritanceClause, node.attributes, generics: node.genericParameterClause
+    )
   }
   override func visitPost(_ node: StructDeclSyntax) { owners.removeLast() }
   override func visit(_ node: EnumDeclSyntax) -> SyntaxVisitorContinueKind {
@@ -55,7 +61,10 @@ final class DeclarationCollector: SyntaxVisitor {
   }
   override func visitPost(_ node: EnumDeclSyntax) { owners.removeLast() }
   override func visit(_ node: ActorDeclSyntax) -> SyntaxVisitorContinueKind {
-    enter(node.name.text, node.inheritanceClause, node.attributes, isActor: true)
+    enter(
+      node.name.text, node.inheritanceClause, node.attributes,
+      generics: node.genericParameterClause,
+      isActor: true)
   }
   override func visitPost(_ node: ActorDeclSyntax) { owners.removeLast() }
   override func visit(_ node: ProtocolDeclSyntax) -> SyntaxVisitorContinueKind {

@@ -4,6 +4,8 @@ import SwiftSyntax
 /// A type that a tree declares, with what its declarations say about isolation.
 struct TypeDeclaration {
   var inherited: Set<String> = []
+  /// The names of its generic parameters.
+  var generics: Set<String> = []
   var isMainActor = false
   var isActor = false
   /// The names of an enumeration's cases.
@@ -68,6 +70,7 @@ final class Declarations {
         if type.isMainActor { types[name]?.isMainActor = true }
         if type.isActor { types[name]?.isActor = true }
         types[name]?.cases.formUnion(type.cases)
+        types[name]?.generics.formUnion(type.generics)
         if !type.isExtended { types[name]?.isExtended = false }
       }
     }
@@ -272,6 +275,24 @@ final class Declarations {
         && function.canLeaveOut(start..<index)
         && fits(function, labels.dropFirst(), from: index + 1)
     }
+  }
+
+  /// The positions of arguments with these labels, by those of the parameters.
+  func positions(of labels: [String], in function: FunctionDeclaration) -> [Int: Int] {
+    var result: [Int: Int] = [:]
+    var next = 0
+    for (position, label) in labels.enumerated() {
+      let open = next..<function.labels.count
+      let index =
+        label == Self.trailing
+        ? open.first { function.parameters[$0].type.contains("->") }
+          ?? open.first { takesClosure(function, at: $0) }
+        : open.first { function.labels[$0] == label }
+      guard let index else { continue }
+      result[index] = position
+      next = index + 1
+    }
+    return result
   }
 
   /// Whether a parameter can be a closure: its type is one, or isn't known.

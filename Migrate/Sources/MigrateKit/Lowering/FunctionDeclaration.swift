@@ -74,6 +74,9 @@ final class FunctionDeclaration {
     return tupleParts(text).map { String($0.prefix { $0 != ":" }) }
   }()
 
+  /// How the function limits the time of work; nil for other functions.
+  private(set) lazy var timeLimit = TimeLimit(self)
+
   /// The type of the result, or of that of the promise that the function returns.
   var plainResult: String {
     let text = returns.filter { !$0.isWhitespace }
@@ -82,6 +85,23 @@ final class FunctionDeclaration {
       return ["Void", "()"].contains(inner) ? "" : inner
     }
     return ["Void", "()"].contains(text) ? "" : text
+  }
+
+  /// Whether a parameter is asynchronous work, and no promise of its result.
+  var takesWork: Bool {
+    parameters.contains { $0.type.filter { !$0.isWhitespace }.contains("()async") }
+      && !parameters.contains { guessType($0.type).isThenable }
+  }
+
+  /// Whether the result arrives in parts.
+  var returnsStream: Bool {
+    ["AsyncStream", "AsyncThrowingStream", "AsyncSequence"].contains(where: returns.contains)
+  }
+
+  /// The value of a parameter that a call leaves out.
+  func defaultValue(at index: Int) -> ExprSyntax? {
+    let list = node.as(FunctionDeclSyntax.self)?.signature.parameterClause.parameters
+    return list?.dropFirst(index).first?.defaultValue?.value
   }
 
   /// Whether a call can leave out the parameters at these positions.

@@ -261,6 +261,23 @@ struct Path {
     first.start < second.start ? isInProgress(first, at: second) : isInProgress(second, at: first)
   }
 
+  /// Whether an event belongs to a task that has started when another event starts, and whose value
+  /// the code of that event hasn't awaited: these have no order.
+  func runsBeside(_ event: Event, _ other: Event) -> Bool {
+    var around = [other.origin]
+    while let list = around.last, list != 0 { around.append(lists[list].parent) }
+    var list = event.origin
+    while list != 0, !around.contains(list) {
+      if [.task, .child].contains(lists[list].kind), lists[list].start < other.start,
+        joins[list].map({ $0.time > other.start }) ?? true
+      {
+        return true
+      }
+      list = lists[list].parent
+    }
+    return false
+  }
+
   /// Whether a call is still in progress when another event, after it, starts.
   func isInProgress(_ call: Event, at other: Event) -> Bool {
     guard call.start < other.start else { return false }
