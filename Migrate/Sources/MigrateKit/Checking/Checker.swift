@@ -12,6 +12,8 @@ public final class Checker {
   private var newNames: [String: String] = [:]
   /// The functions that got a promise, and get a closure with the work now.
   private var takesWork: Set<String> = []
+  /// Whether the library's `retry` became a function of the program with that name.
+  private let sharesRetry: Bool
   private var findings = FindingCollector()
   /// The closures that are being compared, or have been.
   private var compared: Set<String> = []
@@ -25,6 +27,8 @@ public final class Checker {
     let types = (self.old.declarations.typeNames, self.new.declarations.typeNames)
     oldTypes = types.0.subtracting(types.1)
     newTypes = types.1.subtracting(types.0)
+    sharesRetry =
+      self.old.declarations.byName["retry"] == nil && self.new.declarations.byName["retry"] != nil
     takesWork = Set(
       self.old.declarations.byName.filter { name, functions in
         functions.contains { $0.parameters.contains { guessType($0.type).isThenable } }
@@ -107,6 +111,7 @@ public final class Checker {
       for function in functions {
         let isOnly = own[function.identity] != nil
         guard isOnly || functions.count == 1 && function.isOperator,
+          !sharesRetry || name != "retry",
           functions.filter({ $0.owner == function.owner }).count == 1,
           let body = program.body(of: function)
         else { continue }
@@ -159,6 +164,8 @@ public final class Checker {
     {
       return
     }
+    // How they limit the time of work doesn't matter.
+    if before.timeLimit != nil, after.timeLimit != nil { return }
     guard var result = comparison(before, after, oldOnly, newOnly) else { return }
     if !result.judgment.isEmpty {
       // A function that only one version calls is followed, if then less differs.
@@ -194,13 +201,14 @@ public final class Checker {
       inlined: oldInlined, impliedTypes: written.impliedTypes(from: members), ownTypes: oldTypes,
       followsFallbacks: followsFallbacks,
       newNames: newNames.merging(newProperties(before.owner, after.owner)) { $1 },
-      returnedParameter: old.returnedParameter,
+      returnedParameter: old.returnedParameter, sharesRetry: sharesRetry,
       otherProperties: properties(new, after.owner, newTypes),
       otherLocks: members.words.contains("lock"))
     let newReading = Reading(
       inlined: newInlined, impliedTypes: members.impliedTypes(from: written), ownTypes: newTypes,
       followsFallbacks: followsFallbacks, returnedParameter: new.returnedParameter,
-      takesWork: takesWork, otherProperties: properties(old, before.owner, oldTypes),
+      takesWork: takesWork, sharesRetry: sharesRetry,
+      otherProperties: properties(old, before.owner, oldTypes),
       otherLocks: written.words.contains("lock"))
     guard let first = Version(old, before, oldReading, written),
       let second = Version(new, after, newReading, members)

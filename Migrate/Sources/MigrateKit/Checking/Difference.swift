@@ -84,7 +84,7 @@ struct Difference: Hashable, Comparable {
     let (start, end) = (parts[0][..<error.lowerBound], parts[0][error.upperBound...])
     guard parts[1].hasPrefix(start), parts[1].hasSuffix(end) else { return false }
     return parts[1].dropFirst(start.count).dropLast(end.count)
-      .wholeMatch(of: /\w+(\.\w+(\([^()]*\))?)*/) != nil
+      .wholeMatch(of: /\w+(\([^()]*\))?(\.\w+(\([^()]*\))?)*/) != nil
   }
 
   /// What was there before, and what is there now.

@@ -9,6 +9,8 @@ extension Comparison {
       let event = first.events[index]
       // A thread that no longer blocks is no lost effect.
       if event.subject == "wait" || event.subject.hasPrefix("DispatchSemaphore") { continue }
+      // Its value is described where it's used.
+      if event.kind == .set, event.isLocal { continue }
       // Nor is a pause after which nothing happens.
       if event.subject == "sleep", first.isLast(event) { continue }
       // A program that crashes does nothing more.
@@ -28,7 +30,7 @@ extension Comparison {
         note(.crash, "", nil, event.place)
         continue
       }
-      if first.skips(event) { continue }
+      if first.skips(event) || event.kind == .set && event.isLocal { continue }
       current.causes.insert(Cause(old: nil, new: event.key))
       let isRepeated = alignment.same.contains { second.events[$0.new].key == event.key }
       note(isRepeated ? .effectRepeated : .effectAdded, event.key, nil, event.place, event)

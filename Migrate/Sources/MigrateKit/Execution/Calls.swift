@@ -128,7 +128,18 @@ extension Machine {
     if Self.conversions.contains(name), labels == [nil] {
       return [(state, .plain(shortened("\(name)(\(values[0].text))")), nil)]
     }
-    if name.hasPrefix("each([{…") || library != nil && Self.unfollowed.contains(name) {
+    if reading.sharesRetry, library != nil, name == "retry", let index = labels.firstIndex(of: "on")
+    {
+      // The new version's own function has no queue.
+      var (labels, values) = (labels, values)
+      labels.remove(at: index)
+      values.remove(at: index)
+      return try opaque(name, labels, values, expression, state, isEffect: isEffect)
+    }
+    if name.hasPrefix("each([{…")
+      || library != nil && Self.unfollowed.contains(name)
+        && !(reading.sharesRetry && name == "retry")
+    {
       state.isVague = true
     }
     if Self.publisherOperators.contains(base), expression.containsCall { state.isVague = true }
@@ -167,6 +178,9 @@ extension Machine {
     if base == "data", labels == ["from"] {
       return try opaque(name, ["for"], values, expression, state, isEffect: isEffect)
     }
+    if let known = try requestWithCallback(name, labels, values, expression, state) { return known }
+    // The task has started where it was created.
+    if name.hasPrefix(Self.started), base == "resume" { return [(state, .nothing, nil)] }
     if let (name, labels) = Self.request(name, labels, values) {
       return try opaque(
         name, labels, Array(values.dropFirst()), expression, state, isEffect: isEffect)
@@ -247,6 +261,7 @@ extension Machine {
     guard ["after", "Task.sleep"].contains(name), values.count == 1 else { return nil }
     var text = values[0].text.replacingOccurrences(of: "NSEC_PER_SEC", with: "1000000000")
       .replacingOccurrences(of: "Double(1000000000)", with: "1000000000").filter { $0 != "_" }
+      .replacing(/max\(0, ([^()]*)\)/) { $0.1 }
     func unwrap(_ prefix: String) -> Bool {
       guard text.hasPrefix(prefix), text.hasSuffix(")") else { return false }
       text = String(text.dropFirst(prefix.count).dropLast())

@@ -198,6 +198,10 @@ extension Machine {
     case .tuple(let values):
       if let index = Int(name) ?? tupleLabels[name], index < values.count {
         values[index]
+      } else if let index = ["offset", "element"].firstIndex(of: name), values.count == 2,
+        values[0].text.hasPrefix("index(")
+      {
+        values[index]
       } else if ["promise", "guarantee"].contains(name), values.count == 2 {
         values[0]
       } else if ["resolver", "resolve"].contains(name), values.count == 2 {

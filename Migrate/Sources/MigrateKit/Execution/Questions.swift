@@ -5,7 +5,9 @@ extension Machine {
   func decide(_ question: String, _ state: State) throws -> [(State, Bool)] {
     if let known = state.decisions[question] { return [(state, known)] }
     if question.hasPrefix("true ~") || question == "true" { return [(state, true)] }
-    if question == "false" || question == "nil != nil" { return [(state, false)] }
+    if question == "false" || question == "nil != nil" || question.hasPrefix("nil is ") {
+      return [(state, false)]
+    }
     if question.hasSuffix(" == nil") {
       return try decide(question.dropLast(7) + " != nil", state).map { ($0, !$1) }
     }
@@ -268,14 +270,38 @@ enum CaseName {
   static func answer(_ question: String) -> Bool? {
     let parts = question.components(separatedBy: " is ")
     if parts == ["TimeoutError", "TimeoutError"] { return true }
-    if parts.count == 2, ofError(parts[0][...]) != nil, parts[1].allSatisfy(isWord) {
-      return parts[0].hasPrefix(parts[1] + ".")
+    if parts.count == 2, parts[1].allSatisfy(isWord), !protocols.contains(parts[1]),
+      ofError(parts[0][...]) != nil || isErrorValue(parts[0][...])
+    {
+      return parts[0].prefix(while: isWord) == parts[1]
+    }
+    let casts = question.components(separatedBy: " as? ")
+    if casts.count == 2, ofError(casts[0][...]) != nil || isErrorValue(casts[0][...]),
+      ["==", "!= nil"].contains(where: casts[1].contains),
+      case let type = casts[1].prefix(while: isWord), !protocols.contains(String(type)),
+      casts[0].prefix(while: isWord) != type
+    {
+      return false
     }
     guard let (subject, name) = split(question) else { return nil }
     if let known = ofResult(subject) { return known.name == name }
+    // A structure has no cases.
+    if isErrorValue(subject) { return false }
     guard let written = ofError(subject) else { return nil }
     if written != name { return false }
     return question.hasSuffix(")") && written.endIndex != subject.endIndex ? nil : true
+  }
+
+  /// Protocols of errors, which a type's name doesn't tell.
+  private static let protocols: Set<String> = [
+    "Error", "LocalizedError", "CustomNSError", "RecoverableError", "CancellableError",
+  ]
+
+  /// Whether a text is that of a new error, such as `TimeoutError(seconds: 5)`.
+  private static func isErrorValue(_ text: Substring) -> Bool {
+    let type = text.prefix(while: isWord)
+    return type.hasSuffix("Error") && type.first?.isUppercase == true
+      && text[type.endIndex...].first == "(" && text.hasSuffix(")")
   }
 
   /// The name of the case in an error such as `ChatError.offline`; nil for other texts.

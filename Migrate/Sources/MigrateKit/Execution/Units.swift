@@ -39,6 +39,8 @@ struct Reading {
   var returnedParameter: (FunctionDeclaration) -> Int? = { _ in nil }
   /// The functions that get a promise in the other version, and in this one a closure with the work.
   var takesWork: Set<String> = []
+  /// Whether the library's `retry` became a function of the program with that name.
+  var sharesRetry = false
   /// The properties that the type of the function has in the other version.
   var otherProperties: Set<String> = []
 

@@ -65,7 +65,7 @@ struct Event {
   var loops: [String]
   var isParallel = false
   /// The closures that are passed, which run at a time that isn't known.
-  let closures: [Callback]
+  var closures: [Callback]
   let priority: String
   /// Whether the event only happens if an optional receiver has a value.
   var isOptional = false
