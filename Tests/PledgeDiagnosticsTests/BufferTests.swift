@@ -51,9 +51,7 @@ extension TraceTests {
       }
     }
 
-    @Test func record_hasTwoCacheLines() {
-      #expect(MemoryLayout<Record>.stride == 128)
-    }
+    @Test func record_hasTwoCacheLines() { #expect(MemoryLayout<Record>.stride == 128) }
 
     @Test func largestLimit_keepsEverything() async {
       await #expect(processExitsWith: .success) {

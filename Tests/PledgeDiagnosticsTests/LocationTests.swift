@@ -35,8 +35,7 @@ extension TraceTests {
           let (promise, resolver) = Promise<Int>.withResolvers()
           let line = #line + 1
           let mapped = promise.map(on: .immediate) { $0 }
-          let record = try #require(
-            trace.snapshot().records.values.first { $0.id == mapped.id })
+          let record = try #require(trace.snapshot().records.values.first { $0.id == mapped.id })
           let finder = LocationFinder()
           #expect(finder.location(of: record.callStack)?.line == line)
           #expect(finder.location(of: record.callStack)?.operation == "map")
@@ -66,8 +65,7 @@ extension TraceTests {
     @Test(arguments: [
       // Extensions of the program: plain, constrained, of a nested type
       "$s6Pledge7PromiseV5fetchE4loadyyF", "$s6Pledge7PromiseV5fetchSiRszlE4loadyyF",
-      "$s6Pledge7PromiseV5fetchs5ErrorRzlE4loadyyF",
-      "$s6Pledge7LimiterC5StateV5fetchE4loadyyF",
+      "$s6Pledge7PromiseV5fetchs5ErrorRzlE4loadyyF", "$s6Pledge7LimiterC5StateV5fetchE4loadyyF",
       // An operator that the optimizer has adapted to its caller
       "$s6Pledge8ThenablePAAE6mappedyAA7PromiseVyqd__GAA13HandlerTargetV_qd__5ValueQzYbKctlFTG5",
       // Other modules, C, and nothing

@@ -76,8 +76,7 @@ extension TraceTests {
         // A promise that is in the record as `promise`, or a promise of the caller's code.
         let others: Set = [
           "attempt", "cancelAndFinish", "rejected", "using", "value", "wait", "withResolvers",
-          "wrap",
-          "bound",
+          "wrap", "bound",
         ]
         let (promise, resolver) = Promise<Int>.withResolvers()
         let (guarantee, guaranteeResolver) = Guarantee<Int>.withResolvers()

@@ -103,12 +103,7 @@ private let cases: [TraceTests.PendingTextTests.Case] = [
     let (promise, resolver) = pending()
     return [Promise.attempt { promise }, resolver]
   },
-  .init(
-    "finallyThen",
-    [
-      unsettled, " " + waits, "  " + waits, "   : its handler returned #",
-    ]
-  ) {
+  .init("finallyThen", [unsettled, " " + waits, "  " + waits, "   : its handler returned #"]) {
     let (promise, resolver) = pending()
     return [Promise.value(1).finallyThen { promise }, resolver]
   },
@@ -180,9 +175,7 @@ private let cases: [TraceTests.PendingTextTests.Case] = [
   .init("retry, in an attempt", [unsettled, " : its handler returned #", "  " + waits]) {
     let first = pending()
     let policy = RetryPolicy.fixed(attempts: 2, delay: .seconds(1))
-    return [
-      Promise.retry(on: .immediate, policy, clock: TestClock()) { first.promise }, first,
-    ]
+    return [Promise.retry(on: .immediate, policy, clock: TestClock()) { first.promise }, first]
   },
   .init(
     "retry, between attempts",
@@ -224,9 +217,7 @@ private let cases: [TraceTests.PendingTextTests.Case] = [
   },
   .init(
     "limiter.run of a promise, waiting",
-    [
-      ": waits for its limiter or for its operation", " , on global: waits", "  " + waits,
-    ]
+    [": waits for its limiter or for its operation", " , on global: waits", "  " + waits]
   ) {
     let limiter = Limiter(1)
     limiter.pause()

@@ -29,9 +29,7 @@ func tracing<Result>(
 
 extension PendingTree {
   /// Returns the node of a promise.
-  func node(_ id: PromiseDiagnostics.PromiseID) -> Trace.Line? {
-    nodes.first { $0.promise == id }
-  }
+  func node(_ id: PromiseDiagnostics.PromiseID) -> Trace.Line? { nodes.first { $0.promise == id } }
 
   /// Returns whether the node of a promise says why it is pending.
   func says(_ words: String, of id: PromiseDiagnostics.PromiseID) -> Bool {
@@ -39,7 +37,5 @@ extension PendingTree {
   }
 
   /// The operations, each indented below the one that it waits for.
-  var outline: [String] {
-    nodes.map { String(repeating: " ", count: $0.depth) + $0.operation }
-  }
+  var outline: [String] { nodes.map { String(repeating: " ", count: $0.depth) + $0.operation } }
 }

@@ -15,8 +15,7 @@ extension TraceTests {
     /// Blocks, as synchronous handlers may.
     private static func wait(for promise: Promise<Int>) throws -> Int { try promise.wait() }
 
-    @Test(.timeLimit(.minutes(10)))
-    func handlersThatBlockOnEachOther_areACircle() async throws {
+    @Test(.timeLimit(.minutes(10))) func handlersThatBlockOnEachOther_areACircle() async throws {
       try await tracing { trace in
         let first = Promise<Int>.withResolvers()
         let second = Promise<Int>.withResolvers()
@@ -32,8 +31,7 @@ extension TraceTests {
 
         let cycle = try await firstCycle(trace)
         let promises = Set(cycle.steps.map(\.promise))
-        #expect(
-          promises.isSuperset(of: [firstHandler.id, second.promise.id, secondHandler.id]))
+        #expect(promises.isSuperset(of: [firstHandler.id, second.promise.id, secondHandler.id]))
         #expect(cycle.steps.count == 5, "with the two threads that block")
         #expect(cycle.isCertain)
         #expect(cycle.description.contains("blocks thread "))

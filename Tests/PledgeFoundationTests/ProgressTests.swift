@@ -54,8 +54,7 @@ extension FoundationTests {
       #expect(progress.completedUnitCount == 1 && !progress.isFinished)
     }
 
-    @Test(arguments: [false, true])
-    func all_cancelled_withdraws(byItsProgress: Bool) async throws {
+    @Test(arguments: [false, true]) func all_cancelled_withdraws(byItsProgress: Bool) async throws {
       let (promise, resolver) = Promise<Int>.withResolvers()
       let (told, tell) = Promise<Void>.withResolvers()
       resolver.onCancel { tell.fulfill() }

@@ -158,8 +158,7 @@
       gates[1].resolver.fulfill()
       try await expectFulfillment(of: operations[1])
       #expect(try metrics.expectTimer("pledge.limiter.wait", name).values == [0, 3_000_000])
-      #expect(
-        try metrics.expectTimer("pledge.limiter.run", name).values == [3_000_000, 4_000_000])
+      #expect(try metrics.expectTimer("pledge.limiter.run", name).values == [3_000_000, 4_000_000])
     }
 
     @Test func limiterInUse_startsWithItsOperations() async throws {
@@ -247,8 +246,7 @@
       await clock.advance(by: .seconds(15))
       try await expectFulfillment(of: users.promise(for: 1) { .rejected(Boom()) }, with: "Eva")
       #expect(try count("stale") == 2)
-      #expect(
-        try metrics.count("pledge.coalescer.failed_refreshes", [("coalescer", "users")]) == 1)
+      #expect(try metrics.count("pledge.coalescer.failed_refreshes", [("coalescer", "users")]) == 1)
     }
   }
 

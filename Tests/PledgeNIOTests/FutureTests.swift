@@ -129,11 +129,7 @@
             }
           ends.append(next.future(on: loop).map { order.record(number) })
         }
-        if onLoop {
-          loop.execute { resolver.fulfill() }
-        } else {
-          resolver.fulfill()
-        }
+        if onLoop { loop.execute { resolver.fulfill() } } else { resolver.fulfill() }
         for end in ends { try await end.get() }
         #expect(order.events.filter { $0 % 2 == 0 } == Array(stride(from: 0, to: 200, by: 2)))
         for number in stride(from: 1, to: 200, by: 2) {
@@ -210,9 +206,7 @@
     @Test func promiseOfAResolver_keepsItPending() async throws {
       try await withLoop { loop in
         let given = Recorder<EventLoopPromise<Int>>()
-        let promise = Promise { resolver in
-          given.record(resolver.eventLoopPromise(on: loop))
-        }
+        let promise = Promise { resolver in given.record(resolver.eventLoopPromise(on: loop)) }
         // A round through the loop: the promise would be rejected if its resolver were gone.
         try await loop.submit {}.get()
         try expectPending(promise)

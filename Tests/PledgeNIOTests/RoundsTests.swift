@@ -16,8 +16,7 @@
         let tracker = LifetimeTracker()
         for start in stride(from: 0, to: Self.rounds, by: 1000) {
           let promises = (start..<start + 1000).map { _ in
-            Promise.value(tracker.track()).future(on: loop).promise
-              .map(on: .eventLoop(loop)) { $0 }
+            Promise.value(tracker.track()).future(on: loop).promise.map(on: .eventLoop(loop)) { $0 }
           }
           for promise in promises { _ = try await promise.value }
         }
@@ -39,9 +38,7 @@
             let consumer = promise.map(on: .eventLoop(loop)) { $0 }.future(on: loop)
             return (source, promise, consumer)
           }
-          let completing = Task.detached {
-            for pair in pairs { pair.0.succeed(tracker.track()) }
-          }
+          let completing = Task.detached { for pair in pairs { pair.0.succeed(tracker.track()) } }
           for pair in pairs.reversed() { pair.1.cancel() }
           await completing.value
           for pair in pairs {

@@ -8,21 +8,15 @@ struct OtherError: Error {}
 
 /// What the expectation helpers accept, and their messages when they fail.
 @Suite struct Expectations {
-  private struct Same: Error, Equatable, CustomStringConvertible {
-    let description = "same"
-  }
+  private struct Same: Error, Equatable, CustomStringConvertible { let description = "same" }
 
-  private struct Alike: Error, CustomStringConvertible {
-    let description = "same"
-  }
+  private struct Alike: Error, CustomStringConvertible { let description = "same" }
 
   private func message(of body: () async throws -> Void) async -> String {
     do {
       try await body()
       return "no failure"
-    } catch {
-      return "\(error)"
-    }
+    } catch { return "\(error)" }
   }
 
   @Test func waiting_namesWhatIsPending() async throws {

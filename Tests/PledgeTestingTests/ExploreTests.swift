@@ -446,15 +446,12 @@ private final class Account: Sendable {
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
-  @Test(.timeLimit(.minutes(10)))
-  func explorationsSideBySide_doNotMix() async throws {
+  @Test(.timeLimit(.minutes(10))) func explorationsSideBySide_doNotMix() async throws {
     try await withThrowingTaskGroup(of: Int.self) { group in
       for _ in 0..<8 {
         group.addTask {
           try await explore { simulation in
-            let jobs = (0..<4).map { number in
-              Task { number }
-            }
+            let jobs = (0..<4).map { number in Task { number } }
             for job in jobs { _ = await job.value }
           }.orderCount
         }

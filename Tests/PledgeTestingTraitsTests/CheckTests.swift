@@ -6,9 +6,7 @@ import Testing
 
 @testable import PledgeTestingTraits
 
-struct Boom: Error, Equatable {
-  var id = 0
-}
+struct Boom: Error, Equatable { var id = 0 }
 
 /// Runs `body` as a test with the trait, and returns the issues that it records.
 private func issues(
@@ -118,9 +116,7 @@ private func issues(
   }
 
   @Test func referenceCycle_isALeak() async throws {
-    final class Owner: Sendable {
-      let promises = Recorder<Promise<Void>>()
-    }
+    final class Owner: Sendable { let promises = Recorder<Promise<Void>>() }
     let owners = Recorder<Owner>()
     let found = try await issues {
       let owner = Owner()
@@ -137,9 +133,7 @@ private func issues(
     #expect(owners.count == 1)
   }
 
-  @Test(arguments: [
-    PromiseCheckTrait.Problems.unhandledRejections, .pendingPromises, .leaks, [],
-  ])
+  @Test(arguments: [PromiseCheckTrait.Problems.unhandledRejections, .pendingPromises, .leaks, []])
   func kindsThatAreNotChosen_areNoIssues(problems: PromiseCheckTrait.Problems) async throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
     let kept = Recorder<Promise<Int>>()

@@ -79,8 +79,7 @@ extension FoundationTests {
 
     @Test func download_whenTheFolderIsMissing_sendsNothing() async throws {
       let arrived = server.next(.arrived("/ok"))
-      let promise = session.download(
-        try server.url("/ok"), to: folder.file("none/name"))
+      let promise = session.download(try server.url("/ok"), to: folder.file("none/name"))
       await #expect(throws: CocoaError.self) { try await promise.value }
       #expect(arrived.isPending)
     }
@@ -212,11 +211,9 @@ extension FoundationTests {
     @Test func download_ontoALink_replacesWhatItPointsTo() async throws {
       try Data("old".utf8).write(to: folder.file("target"))
       let link = folder.file("link")
-      try FileManager.default.createSymbolicLink(
-        atPath: link.path, withDestinationPath: "target")
+      try FileManager.default.createSymbolicLink(atPath: link.path, withDestinationPath: "target")
       _ = try await session.download(server.url("/ok"), to: link).value
-      #expect(
-        try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == "target")
+      #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == "target")
       #expect(try Data(contentsOf: folder.file("target")) == Data("hello".utf8))
       #expect(try folder.names == ["link", "target"])
     }

@@ -67,8 +67,7 @@ extension FoundationTests {
       #expect(error?.code == .cancelled)
     }
 
-    @Test(arguments: [0, 1, 2])
-    func cancel_aroundTheEnd_settlesOnce(phase: Int) async throws {
+    @Test(arguments: [0, 1, 2]) func cancel_aroundTheEnd_settlesOnce(phase: Int) async throws {
       for round in 0..<150 {
         let promise = session.load(try server.url("/ok"))
         if phase > 0 { await server.next(.arrived("/ok")).value }

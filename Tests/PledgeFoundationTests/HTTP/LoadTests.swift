@@ -107,8 +107,7 @@ extension FoundationTests {
           completionHandler: @escaping @Sendable (URLRequest?) -> Void
         ) { completionHandler(nil) }
       }
-      let session = URLSession(
-        configuration: .ephemeral, delegate: Refusing(), delegateQueue: nil)
+      let session = URLSession(configuration: .ephemeral, delegate: Refusing(), delegateQueue: nil)
       defer { session.finishTasksAndInvalidate() }
       let (_, response) = try await session.load(
         server.url("/redirect"), progress: Progress(totalUnitCount: -1)
@@ -336,8 +335,7 @@ extension FoundationTests {
           needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
         ) { completionHandler(InputStream(data: Data("again".utf8))) }
       }
-      let session = URLSession(
-        configuration: .ephemeral, delegate: Streaming(), delegateQueue: nil)
+      let session = URLSession(configuration: .ephemeral, delegate: Streaming(), delegateQueue: nil)
       defer { session.finishTasksAndInvalidate() }
       let (data, _) = try await session.load(streamed("/hop/2/echo")).value
       #expect(data == Data("again".utf8))
@@ -370,8 +368,7 @@ extension FoundationTests {
       queue.maxConcurrentOperationCount = 1
       queue.name = "the user's"
       let delegate = RedirectionWitness()
-      let session = URLSession(
-        configuration: .ephemeral, delegate: delegate, delegateQueue: queue)
+      let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: queue)
       _ = try await session.load(server.url("/redirect")).value
       #expect(delegate.queueName.withLock { $0 } == "the user's")
     }

@@ -92,9 +92,7 @@ extension FoundationTests {
       let (center, name) = (center, name)
       for _ in 0..<50 {
         let next = center.next(name) { _ in 1 }
-        DispatchQueue.concurrentPerform(iterations: 8) { _ in
-          center.post(name: name, object: nil)
-        }
+        DispatchQueue.concurrentPerform(iterations: 8) { _ in center.post(name: name, object: nil) }
         #expect(await next.value == 1)
       }
     }

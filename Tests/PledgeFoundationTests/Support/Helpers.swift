@@ -2,15 +2,13 @@ import Foundation
 import Testing
 
 /// Tests that count the resources of the process, and therefore run one at a time.
-@Suite(.serialized, .timeLimit(.minutes(10)))
-enum FoundationTests {}
+@Suite(.serialized, .timeLimit(.minutes(10))) enum FoundationTests {}
 
 /// Returns the number of this process's descriptors whose target starts with `prefix`, such as
 /// `socket:[4711]` or a path.
 func openDescriptors(_ prefix: String) throws -> Int {
   try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count { name in
-    let target = try? FileManager.default.destinationOfSymbolicLink(
-      atPath: "/proc/self/fd/\(name)")
+    let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(name)")
     return target?.hasPrefix(prefix) ?? false
   }
 }

@@ -80,9 +80,7 @@ final class LoopbackServer: Sendable {
   deinit { shutdown(listener, Int32(SHUT_RDWR)) }
 
   func url(_ path: String) throws -> URL {
-    guard let url = URL(string: "http://127.0.0.1:\(port)\(path)") else {
-      throw URLError(.badURL)
-    }
+    guard let url = URL(string: "http://127.0.0.1:\(port)\(path)") else { throw URLError(.badURL) }
     return url
   }
 
@@ -147,11 +145,9 @@ extension LoopbackServer {
     let parts = request.path.split(separator: "/").map(String.init)
     let number = parts.count > 1 ? Int(parts[1]) ?? 0 : 0
     switch parts.first {
-    case "ok":
-      connection.send(status: 200, body: Data("hello".utf8))
+    case "ok": connection.send(status: 200, body: Data("hello".utf8))
     case "kept":
-      connection.sendHead(
-        status: 200, headers: ["Content-Length: 5", "Connection: keep-alive"])
+      connection.sendHead(status: 200, headers: ["Content-Length: 5", "Connection: keep-alive"])
       connection.send(Data("hello".utf8))
     case "challenge":
       connection.send(
@@ -159,18 +155,15 @@ extension LoopbackServer {
     case "elsewhere":
       connection.send(
         status: 302, headers: ["Location: http://localhost:\(port)/echo"], body: Data())
-    case "nowhere":
-      connection.send(status: 302, body: Data())
-    case "to":
-      connection.send(status: 302, headers: ["Location: \(request.query)"], body: Data())
+    case "nowhere": connection.send(status: 302, body: Data())
+    case "to": connection.send(status: 302, headers: ["Location: \(request.query)"], body: Data())
     case "hop":
       let rest = parts.dropFirst(2).joined(separator: "/")
       let target = number > 1 ? "/hop/\(number - 1)/\(rest)" : "/\(rest)"
       connection.sendHead(
         status: 307,
         headers: ["Location: \(target)", "Content-Length: 0", "Connection: keep-alive"])
-    case "bytes":
-      connection.send(status: 200, body: Data(repeating: 0x78, count: number))
+    case "bytes": connection.send(status: 200, body: Data(repeating: 0x78, count: number))
     case "status":
       var headers: [String] = []
       if request.query.hasPrefix("after=") {
@@ -178,8 +171,7 @@ extension LoopbackServer {
         headers.append("Retry-After: \(value.removingPercentEncoding ?? "")")
       }
       connection.send(status: number, headers: headers, body: Data("status \(number)".utf8))
-    case "redirect":
-      connection.send(status: 302, headers: ["Location: /ok"], body: Data())
+    case "redirect": connection.send(status: 302, headers: ["Location: /ok"], body: Data())
     case "echo":
       let sent = [
         "Type": "content-type", "Encoding": "transfer-encoding", "Length": "content-length",
@@ -201,10 +193,8 @@ extension LoopbackServer {
       connection.send(Data(repeating: 0x78, count: 10))
       connection.waitForHangUp()
       note(.hungUp(request.path))
-    case "steps":
-      sendSteps(number, chunked: request.query == "chunked", on: connection)
-    default:
-      connection.send(status: 404, body: Data("not here".utf8))
+    case "steps": sendSteps(number, chunked: request.query == "chunked", on: connection)
+    default: connection.send(status: 404, body: Data("not here".utf8))
     }
   }
 
@@ -277,8 +267,7 @@ private struct Connection {
 
   func sendHead(status: Int, headers: [String]) {
     let hasConnection = headers.contains { $0.hasPrefix("Connection:") }
-    let lines =
-      ["HTTP/1.1 \(status) Some"] + (hasConnection ? [] : ["Connection: close"]) + headers
+    let lines = ["HTTP/1.1 \(status) Some"] + (hasConnection ? [] : ["Connection: close"]) + headers
     send(Data((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8))
   }
 
@@ -296,9 +285,7 @@ private struct Connection {
   }
 
   /// Blocks until the client closes its end.
-  func waitForHangUp() {
-    while receive() != nil {}
-  }
+  func waitForHangUp() { while receive() != nil {} }
 
   /// Sends the remaining data, and waits until the client has received it.
   func finish() {

@@ -99,8 +99,7 @@ import Testing
     await ended.reaches(1).value
   }
 
-  @Test(arguments: [1, 3])
-  func forEach_keepsItsBound(limit: Int) async throws {
+  @Test(arguments: [1, 3]) func forEach_keepsItsBound(limit: Int) async throws {
     let (stream, continuation) = AsyncStream<Int>.makeStream()
     let started = Recorder<Resolver<Void>>()
     let all = stream.forEach(concurrently: limit) { _ in

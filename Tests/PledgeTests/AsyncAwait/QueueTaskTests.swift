@@ -5,8 +5,7 @@ import Testing
 @_spi(DropIns) @testable import Pledge
 
 @Suite struct QueueTaskTests {
-  @Test(arguments: [false, true])
-  func task_startsInTheOrderOfHandlers(isSettled: Bool) async {
+  @Test(arguments: [false, true]) func task_startsInTheOrderOfHandlers(isSettled: Bool) async {
     let queue = DispatchQueue(label: "tasks")
     let probe = ExecutorProbe(queue)
     let (promise, resolver) = Promise<Int>.withResolvers()

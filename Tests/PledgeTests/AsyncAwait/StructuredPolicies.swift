@@ -86,9 +86,7 @@ import Testing
         { () throws(Boom) -> Int in throw Boom(code: 1) },
         { () throws(Boom) -> Int in throw Boom(code: 1) })
       Issue.record("It succeeds.")
-    } catch {
-      #expect(error.code == 1)
-    }
+    } catch { #expect(error.code == 1) }
   }
 
   @Test func firstToSucceed_throwsAllErrors() async throws {

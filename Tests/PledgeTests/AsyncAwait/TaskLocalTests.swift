@@ -131,8 +131,7 @@ private struct HandlersWithKeys {
     await clock.sleepers(atLeast: 1)
     await clock.advance(by: .seconds(1))
     try await expectRejection(of: retried, with: Boom.self)
-    #expect(
-      seen.events == ["attempt retried", "limiter waited", "attempt retried"])
+    #expect(seen.events == ["attempt retried", "limiter waited", "attempt retried"])
     try await expectFulfillment(of: busy)
   }
 

@@ -256,8 +256,7 @@ import Testing
       switch self {
       case .all: Promise.all([.value(0), promise]).map(on: .immediate) { $0[1] }
       case .pair: Promise.all(Promise.value("a"), promise).map(on: .immediate) { $1 }
-      case .settled:
-        Promise.allSettled([promise]).map(on: .immediate) { try $0[0].get() }
+      case .settled: Promise.allSettled([promise]).map(on: .immediate) { try $0[0].get() }
       case .nested: Gathering.all.combine(Gathering.pair.combine(promise))
       }
     }

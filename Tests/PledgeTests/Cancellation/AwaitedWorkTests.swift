@@ -37,8 +37,7 @@ import Testing
         }
         return 0
       }
-    case .nested:
-      Promise { try await Promise { try await Promise { await run() }.value }.value }
+    case .nested: Promise { try await Promise { try await Promise { await run() }.value }.value }
     case .limiter: Promise { try await Limiter(1).run { await run() }.value }
     }
   }

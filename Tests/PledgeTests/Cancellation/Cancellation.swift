@@ -60,8 +60,7 @@ import Testing
         let any = Promise.any(.rejected(Boom()), .value(1), pending, cancellingLosers: cancelling)
         try await expectFulfillment(of: any, with: 1)
       default:
-        let all = Promise.all(
-          Promise<String>.rejected(Boom()), pending, cancellingRest: cancelling)
+        let all = Promise.all(Promise<String>.rejected(Boom()), pending, cancellingRest: cancelling)
         try await expectRejection(of: all.asVoid(), with: Boom())
       }
       #expect(pending.isPending == !cancelling)

@@ -23,9 +23,7 @@ enum Canceller: CaseIterable {
 @Suite struct EndOfCleanups {
   let log = Recorder<String>()
 
-  enum Step: CaseIterable {
-    case asyncFinally, finallyThen, asyncRecover, recover, using
-  }
+  enum Step: CaseIterable { case asyncFinally, finallyThen, asyncRecover, recover, using }
 
   /// Ends, ignoring cancellation, when `gate` settles.
   private func stubborn(_ gate: Promise<Void>, _ name: String) async {
@@ -140,9 +138,7 @@ enum Canceller: CaseIterable {
     #expect(log.events == ["task ended"])
   }
 
-  enum Gathering: CaseIterable {
-    case all, bounded, race, any, nested, resolve, onCancel
-  }
+  enum Gathering: CaseIterable { case all, bounded, race, any, nested, resolve, onCancel }
 
   private func gather(_ gathering: Gathering, _ input: Promise<Int>) -> Promise<Void> {
     switch gathering {

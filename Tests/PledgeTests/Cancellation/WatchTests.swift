@@ -76,8 +76,7 @@ import Testing
     #expect(!resolver.isPending)
   }
 
-  @Test(arguments: Place.all)
-  func runsWhereItIsTold(place: Place) async throws {
+  @Test(arguments: Place.all) func runsWhereItIsTold(place: Place) async throws {
     for when in When.allCases {
       let seen = Recorder<String>()
       when.fulfill(7) { promise in
@@ -135,8 +134,7 @@ import Testing
 
   /// The promise that a handler returned is watched while other consumers splice it out of the
   /// chain.
-  @Test(arguments: [false, true])
-  func promiseInTheMiddleOfALoop_isWatched(isWatchedFirst: Bool) {
+  @Test(arguments: [false, true]) func promiseInTheMiddleOfALoop_isWatched(isWatchedFirst: Bool) {
     let seen = Recorder<String>()
     let (inner, _, told) = Promise<Int>.withToldProducer()
     let middle = Promise.value(0).then(on: .immediate) { _ in inner }

@@ -4,8 +4,7 @@ import Testing
 
 /// `all`, `allSettled`, `any`, and `race`, on promises that settle at any time, in any order.
 @Suite struct CombinatorTests {
-  @Test(arguments: When.allCases)
-  func all(when: When) async throws {
+  @Test(arguments: When.allCases) func all(when: When) async throws {
     let values = Promise.all((0..<50).map { n in when.fulfill(n) { $0 } })
     try await expectFulfillment(of: values, with: Array(0..<50))
     let failed = Promise.all([.value(1), when.reject { $0 }, .value(3)])
@@ -36,8 +35,7 @@ import Testing
     try await expectFulfillment(of: sum, with: 21)
   }
 
-  @Test(arguments: When.allCases)
-  func allSettled(when: When) async throws {
+  @Test(arguments: When.allCases) func allSettled(when: When) async throws {
     let results = try await Promise.allSettled([
       when.fulfill(1) { $0 }, when.reject { $0 }, .value(3),
     ]).value
@@ -45,8 +43,7 @@ import Testing
     #expect(results.map { "\($0)" } == ["success(1)", "\(failure)", "success(3)"])
   }
 
-  @Test(arguments: When.allCases)
-  func any(when: When) async throws {
+  @Test(arguments: When.allCases) func any(when: When) async throws {
     let first = Promise.any([when.reject { $0 }, when.fulfill(2) { $0 }])
     try await expectFulfillment(of: first, with: 2)
     let none = Promise<Int>.any((0..<3).map { n in when.reject(Boom(code: n)) { $0 } })
@@ -66,8 +63,7 @@ import Testing
     #expect(error.errors.count == 2)
   }
 
-  @Test(arguments: [0, 1])
-  func race_theFirstToSettleWins(winner: Int) async throws {
+  @Test(arguments: [0, 1]) func race_theFirstToSettleWins(winner: Int) async throws {
     let parts = (0..<2).map { _ in Promise<Int>.withResolvers() }
     defer { withExtendedLifetime(parts) {} }
     let race = Promise.race(parts.map(\.promise))
@@ -137,9 +133,7 @@ import Testing
   @Test func errorsOfLosersThatHaveSettled_countAsHandled() {
     DiagnosticsLog.install()
     let loss = Boom(code: 7301)
-    do {
-      Promise<Int>.race([.rejected(Boom(code: 7300)), .rejected(loss)]).ignoreErrors()
-    }
+    do { Promise<Int>.race([.rejected(Boom(code: 7300)), .rejected(loss)]).ignoreErrors() }
     #expect(DiagnosticsLog.reports(of: loss).isEmpty)
   }
 }

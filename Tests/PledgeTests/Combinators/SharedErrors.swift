@@ -62,9 +62,7 @@ import Testing
     #expect(DiagnosticsLog.reports(of: Boom(code: 9351)).isEmpty)
   }
 
-  private func share(
-    _ error: Boom, _ isSettledFirst: Bool, _ combine: ([Promise<Int>]) -> Void
-  ) {
+  private func share(_ error: Boom, _ isSettledFirst: Bool, _ combine: ([Promise<Int>]) -> Void) {
     let (promise, resolver) = Promise<Int>.withResolvers()
     if isSettledFirst { resolver.reject(error) }
     combine([promise.map(on: .immediate) { $0 }, promise.map(on: .immediate) { $0 }])

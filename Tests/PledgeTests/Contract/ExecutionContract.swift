@@ -52,9 +52,7 @@ import Testing
     async throws
   {
     let place = Place.serialQueue
-    let promise = Promise.value(1).done(on: place.executor) { _ in
-      try place.probe.expectCurrent()
-    }
+    let promise = Promise.value(1).done(on: place.executor) { _ in try place.probe.expectCurrent() }
     try await expectFulfillment(of: promise)
   }
 

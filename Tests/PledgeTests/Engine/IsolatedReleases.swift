@@ -18,8 +18,7 @@ import Testing
     fileprivate let attach: @MainActor @Sendable (Promise<Int>, Guard) -> Promise<Int>
 
     fileprivate init(
-      _ name: String,
-      _ attach: @escaping @MainActor @Sendable (Promise<Int>, Guard) -> Promise<Int>
+      _ name: String, _ attach: @escaping @MainActor @Sendable (Promise<Int>, Guard) -> Promise<Int>
     ) {
       testDescription = name
       self.attach = attach
@@ -64,9 +63,7 @@ import Testing
       source.replaceError(with: 0).asyncMap { _ in withExtendedLifetime(held) { 1 } }.promise
     },
     .starting("retry") { held in
-      Promise.retry(.fixed(attempts: 2, delay: .zero)) {
-        withExtendedLifetime(held) { .value(1) }
-      }
+      Promise.retry(.fixed(attempts: 2, delay: .zero)) { withExtendedLifetime(held) { .value(1) } }
     },
     .starting("retry, asynchronous") { held in
       Promise.retry(.fixed(attempts: 2, delay: .zero)) { @MainActor () async -> Int in

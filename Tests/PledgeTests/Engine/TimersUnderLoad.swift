@@ -236,9 +236,7 @@ private struct NanosecondClock: Clock {
         nanoseconds: nanoseconds + seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
     }
 
-    func duration(to other: Instant) -> Duration {
-      .nanoseconds(other.nanoseconds - nanoseconds)
-    }
+    func duration(to other: Instant) -> Duration { .nanoseconds(other.nanoseconds - nanoseconds) }
 
     static func < (a: Instant, b: Instant) -> Bool { a.nanoseconds < b.nanoseconds }
   }

@@ -14,8 +14,7 @@ import Testing
 
     init(
       _ name: String,
-      _ attach:
-        @escaping @Sendable (Promise<Int>, @escaping @Sendable () -> Void) -> Promise<Void>
+      _ attach: @escaping @Sendable (Promise<Int>, @escaping @Sendable () -> Void) -> Promise<Void>
     ) {
       testDescription = name
       self.attach = attach
@@ -51,8 +50,7 @@ import Testing
       schedule: { executor.queue.async(execute: $0) })
     return [
       Way("actor", on: .actor(ActorOnExecutor(executor))),
-      Way("another actor", on: .actor(ActorOnExecutor(executor))),
-      Way("event loop", on: loop),
+      Way("another actor", on: .actor(ActorOnExecutor(executor))), Way("event loop", on: loop),
     ]
   }()
 

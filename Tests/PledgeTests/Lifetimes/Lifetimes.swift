@@ -27,8 +27,7 @@ enum End: CaseIterable {
     let l = lifetimes
     func token(_ label: String) -> LifetimeTracker.Token { l.track(label) }
     promise.map(on: executor) { [t = token("map")] in $0 + t.label.count }.ignoreErrors()
-    promise.compactMap { [t = token("compactMap")] in $0 + t.label.count }
-      .ignoreErrors()
+    promise.compactMap { [t = token("compactMap")] in $0 + t.label.count }.ignoreErrors()
     promise.then(on: executor) { [t = token("then")] in Promise.value((t, $0)) }.ignoreErrors()
     promise.done(on: executor) { [t = token("done")] _ in _ = t }.ignoreErrors()
     promise.get { [t = token("get")] _ in _ = t }.ignoreErrors()

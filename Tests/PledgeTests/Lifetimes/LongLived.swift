@@ -47,8 +47,7 @@ import Testing
     }
   }
 
-  @Test(arguments: Consumer.allCases)
-  func consumersThatComeAndGo(consumer: Consumer) async throws {
+  @Test(arguments: Consumer.allCases) func consumersThatComeAndGo(consumer: Consumer) async throws {
     for _ in 0..<rounds {
       comeAndGo(consumer)
       #expect(lifetimes.liveCount <= slack)
@@ -155,7 +154,5 @@ import Testing
     withExtendedLifetime(resolver) {}
   }
 
-  private func observerCount(of promise: Promise<Int>) -> Int {
-    promise.cell.consumerCount
-  }
+  private func observerCount(of promise: Promise<Int>) -> Int { promise.cell.consumerCount }
 }

@@ -44,9 +44,7 @@ import Testing
       return promise
     }
 
-    func run(_ rounds: Int) {
-      for _ in 0..<rounds { resolvers.removeLast().fulfill() }
-    }
+    func run(_ rounds: Int) { for _ in 0..<rounds { resolvers.removeLast().fulfill() } }
   }
 
   // Such a promise may remain in the innermost promise's list until the next sweep.
@@ -74,8 +72,7 @@ import Testing
   }
 
   /// The program retains each promise for some rounds, and then releases it.
-  @Test(arguments: [1, 10, 100])
-  func heldForSomeRounds_areReleasedThereafter(count: Int) {
+  @Test(arguments: [1, 10, 100]) func heldForSomeRounds_areReleasedThereafter(count: Int) {
     let row = Row(holds: count, last: .never)
     let first = row.next()
     row.run(10_000)

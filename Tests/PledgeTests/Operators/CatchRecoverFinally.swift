@@ -5,8 +5,7 @@ import Testing
 
 /// `catch`, `recover`, `replaceError`, `finally`, `finallyThen`, on promises that settle at any time, on any executor.
 @Suite struct CatchRecoverFinally {
-  @Test(arguments: When.allCases, Place.all)
-  func catchAll(when: When, place: Place) async throws {
+  @Test(arguments: When.allCases, Place.all) func catchAll(when: When, place: Place) async throws {
     let on = place.executor, probe = place.probe
     let seen = Recorder<String>()
     let caught = when.reject(Boom(code: 3)) { promise in
@@ -16,9 +15,7 @@ import Testing
     }
     await caught.value
     try seen.expect(["\(Boom(code: 3))", "finally"])
-    let quiet = when.fulfill(1) { promise in
-      promise.catch(on: on) { _ in seen.record("never") }
-    }
+    let quiet = when.fulfill(1) { promise in promise.catch(on: on) { _ in seen.record("never") } }
     await quiet.value
     #expect(seen.count == 2)
   }
@@ -43,12 +40,9 @@ import Testing
     try await expectRejection(of: passed, with: Boom(code: 3))
   }
 
-  @Test(arguments: When.allCases, Place.all)
-  func recover(when: When, place: Place) async throws {
+  @Test(arguments: When.allCases, Place.all) func recover(when: When, place: Place) async throws {
     let on = place.executor
-    let byValue: Guarantee<Int> = when.reject { promise in
-      promise.replaceError { _ in 7 }
-    }
+    let byValue: Guarantee<Int> = when.reject { promise in promise.replaceError { _ in 7 } }
     #expect(await byValue.value == 7)
     for inner in When.allCases {
       let byPromise = when.reject { promise in
@@ -79,8 +73,7 @@ import Testing
     #expect(await byGuarantee.value == 5)
   }
 
-  @Test(arguments: When.allCases)
-  func replaceErrorWithAValue(when: When) async {
+  @Test(arguments: When.allCases) func replaceErrorWithAValue(when: When) async {
     #expect(await when.fulfill(1) { $0.replaceError(with: 7) }.value == 1)
     #expect(await when.reject { $0.replaceError(with: 7) }.value == 7)
   }
@@ -103,8 +96,7 @@ import Testing
     try await expectRejection(of: passed, with: Boom(code: 3))
   }
 
-  @Test(arguments: When.allCases, Place.all)
-  func finally(when: When, place: Place) async throws {
+  @Test(arguments: When.allCases, Place.all) func finally(when: When, place: Place) async throws {
     let on = place.executor, probe = place.probe
     let calls = CallCounter()
     let value = when.fulfill(1) { promise in
@@ -121,8 +113,7 @@ import Testing
     try await expectRejection(of: threw, with: OtherError())
   }
 
-  @Test(arguments: When.allCases)
-  func finallyThen_waitsForThePromise(when: When) async throws {
+  @Test(arguments: When.allCases) func finallyThen_waitsForThePromise(when: When) async throws {
     let gate = Promise<Void>.withResolvers()
     let (told, tell) = Promise<Void>.withResolvers()
     let value = when.fulfill(1) { promise in

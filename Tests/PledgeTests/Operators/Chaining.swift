@@ -13,8 +13,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
 /// `then`, `map`, `compactMap`, `done`, `get`, `tap`, `validate`, `reduce`, on promises that settle
 /// at any time, on any executor: values, errors and throws.
 @Suite struct Chaining {
-  @Test(arguments: When.allCases, Place.all)
-  func map(when: When, place: Place) async throws {
+  @Test(arguments: When.allCases, Place.all) func map(when: When, place: Place) async throws {
     let on = place.executor, probe = place.probe
     let calls = CallCounter()
     let mapped = when.fulfill(20) { promise in
@@ -40,8 +39,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     try await expectRejection(of: threw, with: Boom(code: 7))
   }
 
-  @Test(arguments: When.allCases, Place.all)
-  func then(when: When, place: Place) async throws {
+  @Test(arguments: When.allCases, Place.all) func then(when: When, place: Place) async throws {
     let on = place.executor, probe = place.probe
     for inner in When.allCases {
       let chained = when.fulfill(20) { promise in
@@ -71,8 +69,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     try await expectRejection(of: threw, with: Boom(code: 7))
   }
 
-  @Test(arguments: When.allCases)
-  func compactMap(when: When) async throws {
+  @Test(arguments: When.allCases) func compactMap(when: When) async throws {
     let found = when.fulfill("12") { promise in promise.compactMap { Int($0) } }
     try await expectFulfillment(of: found, with: 12)
     let missing = when.fulfill("x") { promise in promise.compactMap { Int($0) } }
@@ -97,17 +94,14 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     }
     try await expectFulfillment(of: done)
     try seen.expect([3, 4])
-    let threw = when.fulfill(1) { promise in
-      promise.get { _ in throw Boom(code: 7) }
-    }
+    let threw = when.fulfill(1) { promise in promise.get { _ in throw Boom(code: 7) } }
     try await expectRejection(of: threw, with: Boom(code: 7))
     let rejected = when.reject { promise in promise.get { seen.record($0) } }
     try await expectRejection(of: rejected, with: Boom())
     try seen.expect([3, 4])
   }
 
-  @Test(arguments: When.allCases, Place.all)
-  func tap(when: When, place: Place) async throws {
+  @Test(arguments: When.allCases, Place.all) func tap(when: When, place: Place) async throws {
     let on = place.executor
     let seen = Recorder<String>()
     let value = when.fulfill(3) { promise in promise.tap(on: on) { seen.record("\($0)") } }
@@ -117,8 +111,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     #expect(seen.events == ["success(3)", "\(Result<Int, any Error>.failure(Boom()))"])
   }
 
-  @Test(arguments: When.allCases)
-  func validate(when: When) async throws {
+  @Test(arguments: When.allCases) func validate(when: When) async throws {
     let valid = when.fulfill(3) { promise in promise.validate { $0 > 2 } }
     try await expectFulfillment(of: valid, with: 3)
     let invalid = when.fulfill(3) { promise in promise.validate { $0 > 3 } }
@@ -129,8 +122,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     try await expectRejection(of: rejected, with: Boom())
   }
 
-  @Test(arguments: When.allCases, Place.all)
-  func reduce(when: When, place: Place) async throws {
+  @Test(arguments: When.allCases, Place.all) func reduce(when: When, place: Place) async throws {
     let on = place.executor
     let text = when.fulfill("0") { promise in
       promise.reduce(on: on, [1, 2, 3]) { text, n in .value("\(text)\(n)") }
@@ -194,8 +186,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     let silent = Foreign(results: [])
     try await expectRejection(
       of: Promise.value(0).then { _ in silent }, with: BrokenPromiseError.self)
-    try await expectFulfillment(
-      of: Promise.value(0).then { _ in Guarantee<Int>.value(3) }, with: 3)
+    try await expectFulfillment(of: Promise.value(0).then { _ in Guarantee<Int>.value(3) }, with: 3)
   }
 }
 

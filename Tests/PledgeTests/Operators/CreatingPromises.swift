@@ -33,15 +33,12 @@ import Testing
       throw Boom()
     }
     try await expectFulfillment(of: both, with: 1)
-    let later = Promise<Int> { resolver in
-      DispatchQueue.global().async { resolver.fulfill(2) }
-    }
+    let later = Promise<Int> { resolver in DispatchQueue.global().async { resolver.fulfill(2) } }
     try await expectFulfillment(of: later, with: 2)
     #expect(await Guarantee<Int> { $0.fulfill(3) }.value == 3)
   }
 
-  @Test(arguments: Place.all)
-  func workOnAnExecutor(place: Place) async throws {
+  @Test(arguments: Place.all) func workOnAnExecutor(place: Place) async throws {
     let work = Promise(on: place.executor) {
       try place.probe.expectCurrent()
       return 1
@@ -171,8 +168,7 @@ import Testing
     try await expectRejection(of: throwing, with: Boom())
   }
 
-  @Test(arguments: When.allCases)
-  func resolverThatFollowsAPromise(when: When) async throws {
+  @Test(arguments: When.allCases) func resolverThatFollowsAPromise(when: When) async throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
     when.fulfill(1) { resolver.resolve(with: $0) }
     try await expectFulfillment(of: promise, with: 1)

@@ -26,9 +26,7 @@ import Testing
   }
 
   @Test func scope_ofAGuarantee() async throws {
-    final class Owner: Sendable {
-      let seen = Recorder<Int>()
-    }
+    final class Owner: Sendable { let seen = Recorder<Int>() }
     let (guarantee, resolver) = Guarantee<Int>.withResolvers()
     var scope: PromiseScope? = PromiseScope()
     let owner = Owner()

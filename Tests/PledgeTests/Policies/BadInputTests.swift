@@ -250,12 +250,10 @@ struct BadInput: Sendable, CustomTestStringConvertible {
       call(CircuitBreaker(.failureRate(0.5, ofLast: count), clock: clock))
     }
     + calls("failureRate, minimumCalls", belowOne, .circuitOpen) { minimum, clock in
-      call(
-        CircuitBreaker(.failureRate(0.5, ofLast: 9, minimumCalls: minimum), clock: clock))
+      call(CircuitBreaker(.failureRate(0.5, ofLast: 9, minimumCalls: minimum), clock: clock))
     }
     + calls("failureRate, inLast", past + forever, .circuitOpen) { period, clock in
-      call(
-        CircuitBreaker(.failureRate(0.5, inLast: period, minimumCalls: 1), clock: clock))
+      call(CircuitBreaker(.failureRate(0.5, inLast: period, minimumCalls: 1), clock: clock))
     }
     + calls("openDuration", (past, .runs()), (forever, .circuitOpen)) { duration, clock in
       call(CircuitBreaker(.consecutiveFailures(1), openDuration: duration, clock: clock))

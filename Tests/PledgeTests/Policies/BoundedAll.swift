@@ -118,8 +118,7 @@ import Testing
     try await expectFulfillment(of: all, with: [])
   }
 
-  @Test(arguments: Place.all)
-  func transformRunsOnItsExecutor(place: Place) async throws {
+  @Test(arguments: Place.all) func transformRunsOnItsExecutor(place: Place) async throws {
     let all = Promise.all(on: place.executor, 0..<20, concurrently: 3) { n -> Promise<Int> in
       try place.probe.expectCurrent()
       return n % 2 == 0 ? .value(n) : When.later.fulfill(n) { $0 }
@@ -133,8 +132,7 @@ import Testing
   }
 
   /// More elements than the values' memory has in one piece.
-  @Test(arguments: [nil, 150])
-  func values_areReleased(failing: Int?) async throws {
+  @Test(arguments: [nil, 150]) func values_areReleased(failing: Int?) async throws {
     let lifetimes = LifetimeTracker()
     do {
       let all = Promise.all(on: .immediate, 0..<200, concurrently: 3) { n in

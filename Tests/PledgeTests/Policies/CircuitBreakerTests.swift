@@ -31,8 +31,7 @@ import Testing
       try await breaker.perform { Issue.record("It runs.") }
     }
     #expect(error?.retryAfter == .seconds(6) && error?.retryAfterInSeconds == 6)
-    #expect(
-      error?.description == "The circuit breaker is open; it admits another call in 6 s.")
+    #expect(error?.description == "The circuit breaker is open; it admits another call in 6 s.")
     await clock.advance(by: .seconds(6))
     #expect(breaker.state == .halfOpen)
     #expect(try await breaker.perform { 1 } == 1)
@@ -49,8 +48,7 @@ import Testing
     try await expectRejection(
       of: breaker.run { () async throws -> Int in throw Boom() }, with: Boom())
     #expect(breaker.state == .open)
-    try await expectRejection(
-      of: breaker.run { Promise.value(1) }, with: CircuitOpenError.self)
+    try await expectRejection(of: breaker.run { Promise.value(1) }, with: CircuitOpenError.self)
     try await expectRejection(
       of: breaker.run { () async throws -> Int in 1 }, with: CircuitOpenError.self)
     await clock.advance(by: .seconds(10))

@@ -42,14 +42,12 @@ import Testing
   }
 
   @Test func failureRate_countsTheCallsOfAPeriod() {
-    let half = CircuitBreaker.Threshold.failureRate(
-      0.5, TimeSpan.nanoseconds(100), 3)
+    let half = CircuitBreaker.Threshold.failureRate(0.5, TimeSpan.nanoseconds(100), 3)
     #expect(opening(half, "fff".calls(every: 10)) == 3)
     #expect(opening(half, "fff".calls(every: 60)) == nil)
     #expect(opening(half, ".....f.fff".calls(every: 20)) == 9)
     // The failures of a part leave the window with its calls.
-    #expect(
-      opening(half, [(true, 0), (true, 10), (false, 200), (false, 210), (true, 220)]) == nil)
+    #expect(opening(half, [(true, 0), (true, 10), (false, 200), (false, 210), (true, 220)]) == nil)
     // Earlier times, which another thread has read before, don't matter.
     #expect(opening(half, [(true, 50), (true, 40), (true, 45)]) == 3)
   }

@@ -230,13 +230,9 @@ private struct Loading: Sendable {
       seen.record((Task.currentPriority, Request.id))
       return Dictionary(uniqueKeysWithValues: keys.map { ($0, .success($0)) })
     }
-    let low = Request.$id.withValue(1) {
-      Task(priority: .low) { loader.promise(for: 1) }
-    }
+    let low = Request.$id.withValue(1) { Task(priority: .low) { loader.promise(for: 1) } }
     let first = await low.value
-    let high = Request.$id.withValue(2) {
-      Task(priority: .high) { loader.promise(for: 2) }
-    }
+    let high = Request.$id.withValue(2) { Task(priority: .high) { loader.promise(for: 2) } }
     let second = await high.value
     #expect(try await Promise.all([first, second]).value == [1, 2])
     #expect(seen.events.first?.0 ?? .low >= .high)

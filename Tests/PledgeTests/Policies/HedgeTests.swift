@@ -55,8 +55,7 @@ import Testing
     try await expectFulfillment(of: either, with: 5)
   }
 
-  @Test(arguments: 0..<100)
-  func aQuickFirstAttempt_isTheOnlyOne(round: Int) async throws {
+  @Test(arguments: 0..<100) func aQuickFirstAttempt_isTheOnlyOne(round: Int) async throws {
     let count = CallCounter()
     let promise = Promise.hedged(attempts: 3, delay: .seconds(1), clock: clock) {
       Promise.value(count.call())

@@ -103,9 +103,7 @@ import Testing
   @Test func asyncOperation_afterTheDebounce_hasValuesAndPriorityOfItsCaller() async throws {
     let latest = LatestOnly<(Int, TaskPriority)>(debounce: .seconds(1), clock: clock)
     let promise = await Task.detached(priority: .low) {
-      Request.$id.withValue(7) {
-        latest.run { () async in (Request.id, Task.currentPriority) }
-      }
+      Request.$id.withValue(7) { latest.run { () async in (Request.id, Task.currentPriority) } }
     }.value
     await clock.advance(by: .seconds(1))
     let (id, priority) = try await promise.value

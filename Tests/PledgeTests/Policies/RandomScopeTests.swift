@@ -4,8 +4,7 @@ import Testing
 
 /// Random chains of tasks and cleanups that ignore cancellation: when a scope has ended, none runs.
 @Suite struct RandomScopes {
-  @Test(arguments: [1, 2, 3, 4])
-  func nothingRuns_whenTheScopeHasEnded(seed: UInt64) async {
+  @Test(arguments: [1, 2, 3, 4]) func nothingRuns_whenTheScopeHasEnded(seed: UInt64) async {
     var random = SeededRandom(seed: seed)
     for round in 0..<500 {
       let work = StubbornWork()
@@ -99,8 +98,7 @@ private struct RandomChains {
     case .replaceError: return first.replaceError { _ in 3 }.promise
     case .mapError: return first.mapError { _ in Boom() }
     case .all: return Promise.all([first, chain(depth - 1)]).map { $0[0] }
-    case .bounded:
-      return Promise.all(on: .immediate, [first], concurrently: 1) { $0 }.map { $0[0] }
+    case .bounded: return Promise.all(on: .immediate, [first], concurrently: 1) { $0 }.map { $0[0] }
     case .nested: return Promise.value(0).then(on: .immediate) { _ in first }
     case .resolve:
       let (promise, resolver) = Promise<Int>.withResolvers()

@@ -182,9 +182,7 @@ import Testing
   }
 
   @Test func workThatAsksForItsOwnKey_isRejected() async throws {
-    let promise = table.promise(for: "key") { [table] in
-      table.promise(for: "key") { .value(1) }
-    }
+    let promise = table.promise(for: "key") { [table] in table.promise(for: "key") { .value(1) } }
     await #expect(throws: PromiseError.returnedItself) { try await promise.value }
     #expect(table.count == 0)
   }

@@ -113,9 +113,7 @@ import Testing
     let policy = RetryPolicy.fixed(attempts: 2, delay: .seconds(1)).withAttemptTimeout(.seconds(10))
     let never = Promise<Int>.never
     let count = CallCounter()
-    let promise = Promise<Int>.retry(policy, clock: clock) {
-      count.call() == 1 ? never : .value(2)
-    }
+    let promise = Promise<Int>.retry(policy, clock: clock) { count.call() == 1 ? never : .value(2) }
     await clock.run(until: promise)
     try await expectFulfillment(of: promise, with: 2)
     #expect(clock.now.offset == .seconds(11))
@@ -125,8 +123,7 @@ import Testing
   @Test func delayThatWouldEndAfterTheDeadline_isNotStarted() async throws {
     let policy = RetryPolicy.fixed(attempts: 100, delay: .seconds(10)).withDeadline(.seconds(35))
     // In place, so that an attempt has ended when its time limit starts.
-    let promise = Promise.retry(
-      on: .immediate, policy, clock: clock, operation(failures: 100))
+    let promise = Promise.retry(on: .immediate, policy, clock: clock, operation(failures: 100))
     await clock.run(until: promise)
     let error = try await expectRejection(of: promise, with: Boom.self)
     #expect(error.code == 4)
@@ -202,8 +199,7 @@ import Testing
     #expect(attempts.count == 1)
   }
 
-  @Test(arguments: [2, 10])
-  func aBudget_endsTheRetriesOfAll(successesPerToken: Int) async throws {
+  @Test(arguments: [2, 10]) func aBudget_endsTheRetriesOfAll(successesPerToken: Int) async throws {
     let budget = RetryBudget(capacity: 2, tokensPerSuccess: 1 / Double(successesPerToken))
     let policy = RetryPolicy.fixed(attempts: 9, delay: .zero).withBudget(budget)
     try await expectRejection(of: await run(policy, failures: 99), with: Boom.self)
@@ -286,8 +282,7 @@ enum RetryForm: CaseIterable {
   ) -> Promise<Int> {
     let count = CallCounter()
     return switch self {
-    case .promise:
-      Promise.retry(on: .immediate, policy, clock: clock) { operation(count.call()) }
+    case .promise: Promise.retry(on: .immediate, policy, clock: clock) { operation(count.call()) }
     case .task:
       Promise.retry(policy, clock: clock) { () async throws in
         try await operation(count.call()).value

@@ -69,8 +69,7 @@ import Testing
     scope.close()
     let pending = Promise<Int>.never
     let works = [
-      pending.bound(to: scope),
-      scope.run { () async throws -> Int in 1 },
+      pending.bound(to: scope), scope.run { () async throws -> Int in 1 },
       scope.run { () -> Promise<Int> in
         Issue.record("It starts.")
         return .value(1)
@@ -118,9 +117,7 @@ import Testing
         throw Boom()
       }
       Issue.record("It succeeds.")
-    } catch {
-      #expect(log.events == ["ended"])
-    }
+    } catch { #expect(log.events == ["ended"]) }
   }
 
   @Test func withPromiseScope_cancelled_waitsForTasksOfBoundPromises() async throws {

@@ -59,8 +59,7 @@ import Testing
     }
   }
 
-  @Test(arguments: Link.allCases)
-  func chain_settlesAndIsReleased(link: Link) async {
+  @Test(arguments: Link.allCases) func chain_settlesAndIsReleased(link: Link) async {
     await onSmallStack {
       for outcome in [Result<Int, any Error>.success(0), .failure(Boom())] {
         let (promise, resolver) = Promise<Int>.withResolvers()
@@ -72,8 +71,7 @@ import Testing
     }
   }
 
-  @Test(arguments: Link.allCases)
-  func chain_isCancelledAndReleased(link: Link) async {
+  @Test(arguments: Link.allCases) func chain_isCancelledAndReleased(link: Link) async {
     await onSmallStack {
       let (promise, resolver) = Promise<Int>.withResolvers()
       let last = chain(from: promise, by: link)
@@ -83,8 +81,7 @@ import Testing
     }
   }
 
-  @Test(arguments: Link.allCases)
-  func chain_isDropped(link: Link) async throws {
+  @Test(arguments: Link.allCases) func chain_isDropped(link: Link) async throws {
     let lifetimes = LifetimeTracker()
     await onSmallStack {
       let (promise, resolver) = Promise<Int>.withResolvers()

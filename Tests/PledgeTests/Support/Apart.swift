@@ -14,9 +14,7 @@ struct Apart: TestTrait, SuiteTrait, TestScoping {
   }
 }
 
-extension Trait where Self == Apart {
-  static var apart: Self { Apart() }
-}
+extension Trait where Self == Apart { static var apart: Self { Apart() } }
 
 /// Runs tasks on one serial queue.
 final class QueueOfTests: TaskExecutor {

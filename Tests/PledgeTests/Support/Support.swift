@@ -4,21 +4,15 @@ import Pledge
 import PledgeTesting
 import Testing
 
-struct Boom: Error, Hashable {
-  var code = 0
-}
+struct Boom: Error, Hashable { var code = 0 }
 
 struct OtherError: Error, Hashable {}
 
 /// An object that isn't `Sendable`.
-final class Parser {
-  var calls = 0
-}
+final class Parser { var calls = 0 }
 
 /// A request, which a task-local value identifies.
-enum Request {
-  @TaskLocal static var id = 0
-}
+enum Request { @TaskLocal static var id = 0 }
 
 /// When a promise settles, relative to the call of the operator.
 enum When: CaseIterable, CustomStringConvertible {
@@ -38,9 +32,7 @@ enum When: CaseIterable, CustomStringConvertible {
   }
 
   /// Calls `body` with a promise that settles with `outcome` at the time that this case specifies.
-  func settle<T: Sendable, R>(
-    _ outcome: Result<T, any Error>, _ body: (Promise<T>) -> R
-  ) -> R {
+  func settle<T: Sendable, R>(_ outcome: Result<T, any Error>, _ body: (Promise<T>) -> R) -> R {
     let (promise, resolver) = Promise<T>.withResolvers()
     if self == .already { resolver.resolve(outcome) }
     let result = body(promise)
@@ -92,12 +84,10 @@ struct Place: Sendable, CustomStringConvertible {
   static let global = Place(
     description: "global", executor: .global,
     probe: ExecutorProbe(name: "not the main queue") { !ExecutorProbe.main.isCurrent })
-  static let main = Place(
-    description: "main", executor: DispatchQueue.main, probe: .main)
+  static let main = Place(description: "main", executor: DispatchQueue.main, probe: .main)
   static let actor: Place = {
     let actor = QueueActor()
-    return Place(
-      description: "actor", executor: .actor(actor), probe: ExecutorProbe(actor.queue))
+    return Place(description: "actor", executor: .actor(actor), probe: ExecutorProbe(actor.queue))
   }()
   static let custom: Place = {
     // A manual executor that a queue drives.

@@ -1,8 +1,6 @@
 import Pledge
 
-struct UserID: Hashable {
-  var number: Int
-}
+struct UserID: Hashable { var number: Int }
 
 struct User: Comparable {
   var name: String
@@ -14,9 +12,7 @@ struct User: Comparable {
 
 struct Refused: Error {}
 
-nonisolated struct Tag: Sendable {
-  var text: String
-}
+nonisolated struct Tag: Sendable { var text: String }
 
 /// Here, a key path of `User`, which belongs to the main actor, isn't `Sendable`; one of `Tag` is.
 nonisolated final class Store: Sendable {
@@ -140,8 +136,7 @@ final class App {
   }
 }
 
-@main
-struct Main {
+@main struct Main {
   static func main() async throws {
     let app = App()
     let steps = try await app.start().value

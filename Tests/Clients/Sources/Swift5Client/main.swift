@@ -17,8 +17,7 @@ final class Cache {
   }
 }
 
-@MainActor
-final class ViewController {
+@MainActor final class ViewController {
   var title = ""
 
   func refresh() -> Promise<Void> {

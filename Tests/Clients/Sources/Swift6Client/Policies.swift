@@ -1,13 +1,9 @@
 import Pledge
 
 /// Something that isn't `Sendable`, as most classes of a program.
-final class Parser {
-  var count = 0
-}
+final class Parser { var count = 0 }
 
-struct Page {
-  let parser: Parser
-}
+struct Page { let parser: Parser }
 
 /// The policies with captures and results that aren't `Sendable`, as a loop by hand accepts them.
 func policiesAnywhere() async throws {
@@ -95,8 +91,7 @@ actor Library {
   }
 }
 
-@MainActor
-final class Reader {
+@MainActor final class Reader {
   private let parser = Parser()
   private let counts = RequestCoalescer<Int, Int>()
 

@@ -4,12 +4,9 @@ import Dispatch
 struct Refused: Error, Equatable {}
 
 /// Not `Sendable`: only code of one isolation can access it.
-final class Model {
-  var lines: [String] = []
-}
+final class Model { var lines: [String] = [] }
 
-@MainActor
-final class Screen {
+@MainActor final class Screen {
   let model = Model()
   var title = ""
 
@@ -88,9 +85,7 @@ func fromAnywhere() async throws {
 
   let (user, number) = try await Promise.all(Promise.value("ada"), Promise.value(7)).value
   precondition(user == "ada" && number == 7)
-  try await Promise.value(1)
-    .done { @MainActor number in screen.title = "\(number)" }
-    .value
+  try await Promise.value(1).done { @MainActor number in screen.title = "\(number)" }.value
   precondition(screen.title == "1")
 }
 
@@ -208,8 +203,7 @@ final class Label {
 }
 
 /// Key paths in variables.
-@MainActor
-func keyPathsOnTheMainActor(_ count: any KeyPath<String, Int> & Sendable) async throws {
+@MainActor func keyPathsOnTheMainActor(_ count: any KeyPath<String, Int> & Sendable) async throws {
   let texts: KeyPath<View, String> = \.label.text
   let color: KeyPath<View, String?> = \.label.color
   let views = Promise.value([View()])
@@ -221,10 +215,7 @@ func keyPathsOnTheMainActor(_ count: any KeyPath<String, Int> & Sendable) async 
   precondition(text == 1 && all == ["a"] && colors.isEmpty && red == "red")
 }
 
-@MainActor
-final class View {
-  let label = Label()
-}
+@MainActor final class View { let label = Label() }
 
 try await fromAnywhere()
 try await keyPathsOnTheMainActor(\.count)
