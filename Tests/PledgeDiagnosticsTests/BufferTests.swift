@@ -1,8 +1,4 @@
-import Foundation
 @_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
-
 @testable import PledgeDiagnostics
 
 extension TraceTests {
@@ -112,8 +108,6 @@ extension TraceTests {
         #expect(trace.withLog { $0.records.values.count { $0.kind == .resolver } } == 20)
       }
     }
-
-    // MARK: Sampling
 
     @Test func sample_hasOneInSoManyRoots_withAllThatDescends() async {
       await #expect(processExitsWith: .success) {

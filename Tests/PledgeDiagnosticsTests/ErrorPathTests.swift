@@ -1,9 +1,4 @@
-import Dispatch
-import Foundation
 @_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
-
 @testable import PledgeDiagnostics
 
 extension TraceTests {

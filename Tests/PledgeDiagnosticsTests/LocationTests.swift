@@ -1,6 +1,3 @@
-import Pledge
-import Testing
-
 @testable import PledgeDiagnostics
 
 extension Promise {
@@ -20,11 +17,11 @@ extension TraceTests {
           let (promise, resolver) = Promise<Int>.withResolvers()
           let passing = promise.passedOn()
           let passedOn = try #require(trace.pendingTree().node(passing.id)?.location)
-          #expect(passedOn.line == 7 && passedOn.operation == "map")
+          #expect(passedOn.line == 4 && passedOn.operation == "map")
           #expect(passedOn.function?.contains("passedOn") == true)
           let doubling = promise.doubled()
           let doubled = try #require(trace.pendingTree().node(doubling.id)?.location)
-          #expect(doubled.line == 11 && doubled.operation == "map")
+          #expect(doubled.line == 8 && doubled.operation == "map")
           #expect(doubled.function?.contains("doubled") == true)
           resolver.fulfill(1)
         }

@@ -1,9 +1,3 @@
-import Dispatch
-import Foundation
-import Pledge
-import PledgeTesting
-import Testing
-
 @testable import PledgeDiagnostics
 
 extension TraceTests {

@@ -1,8 +1,4 @@
-import Dispatch
 @_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
-
 @testable import PledgeDiagnostics
 
 extension TraceTests {

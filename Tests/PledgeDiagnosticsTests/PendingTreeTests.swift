@@ -1,8 +1,3 @@
-import Dispatch
-import Pledge
-import PledgeTesting
-import Testing
-
 @testable import PledgeDiagnostics
 
 extension TraceTests {
@@ -215,8 +210,6 @@ extension TraceTests {
         #expect(trace.pendingTree().nodes.isEmpty)
       }
     }
-
-    // MARK: Accuracy
 
     @Test func promisesOfTheLibrary_haveNoPlaceInIt() {
       tracing { trace in

@@ -1,6 +1,3 @@
-import Pledge
-import Testing
-
 @testable import PledgeDiagnostics
 
 @Suite struct RecordTableTests {

@@ -1,6 +1,8 @@
-import Pledge
-import PledgeTesting
-import Testing
+// What all files of this target import.
+@_exported import Foundation
+@_exported import Pledge
+@_exported import PledgeTesting
+@_exported import Testing
 
 @testable import PledgeDiagnostics
 

@@ -1,8 +1,3 @@
-import Dispatch
-import Pledge
-import PledgeTesting
-import Testing
-
 @testable import PledgeDiagnostics
 
 extension TraceTests {

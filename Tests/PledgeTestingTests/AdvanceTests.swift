@@ -1,8 +1,3 @@
-import Dispatch
-import Foundation
-import Pledge
-import Testing
-
 @testable import PledgeTesting
 
 /// The state when `advance` returns.

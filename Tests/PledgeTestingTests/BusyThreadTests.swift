@@ -1,9 +1,3 @@
-import Dispatch
-import Foundation
-import Pledge
-import PledgeTesting
-import Testing
-
 /// Expectations, and clocks, while all threads of the pool are busy, in a process of its own.
 @Suite struct BusyThreadTests {
   // Computes on all cores for eight seconds, so only on request.

@@ -1,11 +1,3 @@
-import Dispatch
-import Pledge
-import PledgeTesting
-import Testing
-
-struct Boom: Error, Hashable { var code = 0 }
-struct OtherError: Error {}
-
 /// What the expectation helpers accept, and their messages when they fail.
 @Suite struct Expectations {
   private struct Same: Error, Equatable, CustomStringConvertible { let description = "same" }

@@ -1,8 +1,3 @@
-import Dispatch
-import Pledge
-import PledgeTesting
-import Testing
-
 /// A balance that is read in one handler and written in another.
 private final class Account: Sendable {
   private let state: Recorder<Int>
@@ -195,8 +190,6 @@ private final class Account: Sendable {
     #expect(!cut.isComplete && cut.orderCount == 3)
   }
 
-  // MARK: Tasks, actors, and time
-
   private actor Counter {
     var value = 0
     func set(_ new: Int) { value = new }
@@ -276,8 +269,6 @@ private final class Account: Sendable {
     let again = try await self.failure(.replay(failure.order), body)
     #expect(again.steps == failure.steps && again.order == failure.order && again.isRepeatable)
   }
-
-  // MARK: Other failures
 
   @Test func bodyThatWaitsForNothing_isStuck() async throws {
     let failure = try await failure { simulation in

@@ -1,9 +1,3 @@
-import Dispatch
-import Foundation
-import Pledge
-import PledgeTesting
-import Testing
-
 /// Programs whose results depend on when virtual time passes, with the default executors, actors,
 /// queues, and tasks.
 ///

@@ -1,8 +1,3 @@
-import Dispatch
-import Pledge
-import PledgeTesting
-import Testing
-
 /// Every wait ends when its task is cancelled.
 @Suite struct CancelledWaits {
   let clock = TestClock()

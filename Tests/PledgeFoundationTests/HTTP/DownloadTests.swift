@@ -1,13 +1,3 @@
-import Foundation
-import Pledge
-import PledgeFoundation
-import PledgeTesting
-import Testing
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 extension FoundationTests {
   @Suite struct Downloading {
     let server: LoopbackServer

@@ -1,13 +1,3 @@
-import Foundation
-import Pledge
-import PledgeFoundation
-import PledgeTesting
-import Testing
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 extension FoundationTests {
   /// Requests of all kinds that end in all ways, at random times, in sessions of all kinds.
   ///

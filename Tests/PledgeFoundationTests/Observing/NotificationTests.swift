@@ -1,9 +1,3 @@
-import Foundation
-import Pledge
-import PledgeFoundation
-import PledgeTesting
-import Testing
-
 extension FoundationTests {
   @Suite struct Notifications {
     let center = NotificationCenter()

@@ -1,8 +1,4 @@
 import Observation
-import Pledge
-import PledgeFoundation
-import PledgeTesting
-import Testing
 
 @MainActor @Observable private final class Model {
   var title = "a"

@@ -1,5 +1,13 @@
-import Foundation
-import Testing
+// What all files of this target import.
+@_exported import Foundation
+@_exported import Pledge
+@_exported import PledgeFoundation
+@_exported import PledgeTesting
+@_exported import Testing
+
+#if canImport(FoundationNetworking)
+  @_exported import FoundationNetworking
+#endif
 
 /// Tests that count the resources of the process, and therefore run one at a time.
 @Suite(.serialized, .timeLimit(.minutes(10))) enum FoundationTests {}

@@ -1,8 +1,3 @@
-import Dispatch
-import Foundation
-import Pledge
-import PledgeTesting
-
 /// A small HTTP/1.1 server on 127.0.0.1 in this process, with one thread per connection.
 ///
 /// | path | behavior |
@@ -124,8 +119,6 @@ final class LoopbackServer: Sendable {
     resolver?.fulfill()
   }
 }
-
-// MARK: - One connection
 
 extension LoopbackServer {
   private func serve(_ client: Int32) {

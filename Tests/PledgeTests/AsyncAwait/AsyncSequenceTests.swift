@@ -1,7 +1,3 @@
-import Pledge
-import PledgeTesting
-import Testing
-
 /// `ElementReader`, `allValues`, and `forEach` of asynchronous sequences.
 @Suite struct AsyncSequenceTests {
   @Test func reader_asksForNothingBeforeItsFirstCall_andForOneElementACall() async throws {

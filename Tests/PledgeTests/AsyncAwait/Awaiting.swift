@@ -1,7 +1,3 @@
-import Pledge
-import PledgeTesting
-import Testing
-
 /// `value` and `result`.
 @Suite struct Awaiting {
   @Test(arguments: When.allCases) func valueAndResult(when: When) async throws {

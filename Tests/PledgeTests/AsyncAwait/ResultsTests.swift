@@ -1,6 +1,3 @@
-import Pledge
-import Testing
-
 @Suite struct ResultsTests {
   @Test func results_comeInOrderOfCompletion() async {
     let inputs = (0..<3).map { _ in Promise<Int>.withResolvers() }

@@ -1,7 +1,3 @@
-import Pledge
-import PledgeTesting
-import Testing
-
 /// The `async` forms of the policies: where operations run, and that they have ended afterward.
 @Suite struct StructuredPolicies {
   let clock = TestClock()
@@ -12,8 +8,6 @@ import Testing
     defer { log.record("\(name) ended") }
     try await Promise<Void>.never.value
   }
-
-  // MARK: Limiter
 
   @Test func perform_runsInTheCallersTask_withWhatIsntSendable() async throws {
     let (limiter, parser) = (Limiter(1), Parser())
@@ -66,8 +60,6 @@ import Testing
       #expect(error.origin?.line == UInt(line + offset))
     }
   }
-
-  // MARK: Several operations
 
   @Test func firstToFinish_returnsWhenTheOthersHaveEnded() async throws {
     let value = try await firstToFinish(
@@ -142,8 +134,6 @@ import Testing
     #expect(taken.count == 2)
   }
 
-  // MARK: hedged
-
   @Test func hedged_secondAttemptWins_andTheFirstHasEnded() async throws {
     let calls = CallCounter()
     async let advancing: Void = {
@@ -184,8 +174,6 @@ import Testing
     try await expectFulfillment(of: promise, with: 2)
     work.open()
   }
-
-  // MARK: withResource
 
   @Test func withResource_keepsTheErrorOfTheBody_andReleasesInACancelledTask() async throws {
     let task = Task {

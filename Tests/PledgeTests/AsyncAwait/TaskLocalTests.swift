@@ -1,7 +1,4 @@
-import Dispatch
 @_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
 
 /// A request's trace, as a tracing library stores it.
 private enum Tracing {

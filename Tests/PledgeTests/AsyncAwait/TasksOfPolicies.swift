@@ -1,7 +1,3 @@
-import Pledge
-import PledgeTesting
-import Testing
-
 /// The task-local values of the tasks that policies start for asynchronous closures, in a program
 /// that propagates no keys.
 @Suite struct TasksOfPolicies {

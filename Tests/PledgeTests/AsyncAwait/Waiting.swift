@@ -1,9 +1,3 @@
-import Dispatch
-import Foundation
-import Pledge
-import PledgeTesting
-import Testing
-
 /// Contract, line 14: `wait()` throws in a task, on an event loop, and on an executor that the
 /// promise needs; anywhere else, it waits.
 @Suite(.apart) struct Waiting {
@@ -12,8 +6,6 @@ import Testing
   ) {
     #expect(throws: DeadlockError.self, sourceLocation: sourceLocation) { try result.get() }
   }
-
-  // MARK: Where it waits
 
   @Test func line14_onAThread_returnsTheResult() async throws {
     let results = await outsideTasks {
@@ -62,8 +54,6 @@ import Testing
     #expect(try result.get() == 2)
   }
 
-  // MARK: In tasks
-
   @Test func line14_inATask_throws_unlessThePromiseHasSettled() async throws {
     func wait(_ promise: Promise<Int>) throws -> Int { try promise.wait() }
     let (promise, resolver) = Promise<Int>.withResolvers()
@@ -89,8 +79,6 @@ import Testing
     for wait in waits { try await expectRejection(of: wait, with: DeadlockError.self) }
     resolver.fulfill(1)
   }
-
-  // MARK: On an executor that the promise needs
 
   @Test func line14_onTheMainThread_forAHandlerOnTheMainThread_throws() async throws {
     let (start, resolver) = Promise<Int>.withResolvers()
@@ -191,8 +179,6 @@ import Testing
     requested.value = [:]
     try await expectRejection(of: waiting, with: CancellationError.self)
   }
-
-  // MARK: In place
 
   @Test func line14_inAHandlerInPlace_forALaterOneOfTheSamePromise_runsThat() async throws {
     _ = try await outsideTasks {

@@ -1,7 +1,4 @@
-import Dispatch
 @_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
 
 /// What a scope waits for besides the tasks that it cancels itself: what these await, and what was
 /// bound too late.

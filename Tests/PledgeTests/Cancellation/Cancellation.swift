@@ -1,7 +1,3 @@
-import Pledge
-import PledgeTesting
-import Testing
-
 /// The effects of cancellation that random programs, compared with a reference, don't contain.
 @Suite struct Cancellation {
   @Test func producerThatReleasesItsResolverOnCancellation_notifiesEveryProducer() {

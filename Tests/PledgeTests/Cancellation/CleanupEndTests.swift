@@ -1,6 +1,4 @@
 @_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
 
 /// What cancels a promise that is bound to a scope, and waits for the end of its work.
 enum Canceller: CaseIterable {

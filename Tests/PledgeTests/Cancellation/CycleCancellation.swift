@@ -1,7 +1,3 @@
-import Pledge
-import PledgeTesting
-import Testing
-
 /// Cancelling promises that wait for promises made from themselves.
 @Suite struct CycleCancellation {
   let lifetimes = LifetimeTracker()

@@ -1,8 +1,3 @@
-import Dispatch
-import Pledge
-import PledgeTesting
-import Testing
-
 /// `watch`: a handler that doesn't count as a consumer.
 @Suite struct WatchTests {
   init() { DiagnosticsLog.install() }

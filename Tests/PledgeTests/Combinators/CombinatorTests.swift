@@ -1,7 +1,3 @@
-import Pledge
-import PledgeTesting
-import Testing
-
 /// `all`, `allSettled`, `any`, and `race`, on promises that settle at any time, in any order.
 @Suite struct CombinatorTests {
   @Test(arguments: When.allCases) func all(when: When) async throws {

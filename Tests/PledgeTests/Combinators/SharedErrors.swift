@@ -1,7 +1,3 @@
-import Pledge
-import PledgeTesting
-import Testing
-
 /// Inputs of a combinator that were rejected with the error of a promise that they share.
 @Suite struct SharedErrors {
   // Some tests leave errors unhandled.

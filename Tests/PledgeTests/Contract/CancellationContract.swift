@@ -1,7 +1,4 @@
-import Dispatch
 @_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
 
 /// Contract, lines 10 to 12; timeouts of the only consumer, and line 13, are in `Time`.
 @Suite struct CancellationContract {

@@ -1,7 +1,4 @@
-import Dispatch
 @_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
 
 /// Contract, lines 8 and 9.
 @Suite struct ErrorContract {

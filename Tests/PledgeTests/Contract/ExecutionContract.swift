@@ -1,8 +1,3 @@
-import Dispatch
-import Pledge
-import PledgeTesting
-import Testing
-
 /// Contract, lines 5 to 7; `Operators` tests each executor that `on:` can name.
 @Suite struct ExecutionContract {
   @MainActor @Test(arguments: When.allCases)

@@ -1,7 +1,4 @@
-import Dispatch
 @_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
 
 /// Contract, lines 1 to 4.
 @Suite struct SettlementContract {

@@ -1,6 +1,4 @@
 @_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
 
 /// Abandonment settles a promise without calling a closure; nothing that uses the promise hangs or
 /// leaks.

@@ -1,5 +1,3 @@
-import Testing
-
 @_spi(DropIns) @testable import Pledge
 
 /// Handlers of a settled promise that are cancelled just before their executor runs them.

@@ -1,7 +1,4 @@
-import Dispatch
 @_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
 
 /// A closure that is isolated to an actor is released on it, even if it isn't called.
 @Suite struct IsolatedReleases {

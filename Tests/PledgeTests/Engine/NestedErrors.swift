@@ -1,6 +1,3 @@
-import Pledge
-import Testing
-
 /// Deeply nested errors, which are described and released with little stack.
 @Suite(.apart) struct NestedErrors {
   private static let depth = 50_000

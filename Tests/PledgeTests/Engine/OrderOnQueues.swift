@@ -1,8 +1,3 @@
-import Dispatch
-import Pledge
-import PledgeTesting
-import Testing
-
 /// Handlers on a queue keep their place among its other work.
 @Suite struct OrderOnQueues {
   @Test(arguments: [nil, DispatchGroup()])

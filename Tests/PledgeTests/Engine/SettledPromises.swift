@@ -1,7 +1,3 @@
-import Pledge
-import PledgeTesting
-import Testing
-
 /// A settled promise serves all threads immediately, even while one of its handlers runs in place.
 @Suite(.apart) struct SettledPromises {
   @Test(.timeLimit(.minutes(10)))

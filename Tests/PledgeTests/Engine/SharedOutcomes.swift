@@ -1,7 +1,4 @@
-import Dispatch
 @_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
 
 /// All consumers of a promise see the same result; what one of them does doesn't affect the others.
 @Suite struct SharedOutcomes {

@@ -1,8 +1,3 @@
-import Dispatch
-import Pledge
-import PledgeTesting
-import Testing
-
 /// Timers run none of the program's code on their thread, and need no thread of a pool.
 ///
 /// It runs in processes of its own: these tests use real timers, and block all threads of a pool.

@@ -1,9 +1,3 @@
-import Dispatch
-import Foundation
-import Pledge
-import PledgeTesting
-import Testing
-
 /// Executors that name the same serial executor: handlers of one promise run in the order in which
 /// they were attached, whatever their executors.
 @Suite(.apart) struct SerialExecutors {

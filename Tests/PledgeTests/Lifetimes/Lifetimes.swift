@@ -1,7 +1,4 @@
-import Dispatch
 @_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
 
 /// How a promise ends; a dropped resolver is one that the caller releases.
 enum End: CaseIterable {

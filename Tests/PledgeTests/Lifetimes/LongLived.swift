@@ -1,8 +1,3 @@
-import Dispatch
-import Pledge
-import PledgeTesting
-import Testing
-
 @testable import Pledge
 
 /// The memory that thousands of removed consumers leave on a long-lived promise is bounded.

@@ -1,6 +1,3 @@
-import PledgeTesting
-import Testing
-
 @testable import Pledge
 
 /// A promise that adopts one and is adopted by another is released while all of them are pending,

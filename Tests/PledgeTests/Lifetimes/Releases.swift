@@ -1,6 +1,3 @@
-import PledgeTesting
-import Testing
-
 @testable import Pledge
 
 extension Lifetimes {

@@ -1,23 +1,13 @@
-import Dispatch
-import Pledge
-import PledgeTesting
-import Testing
-
 /// `catch`, `recover`, `replaceError`, `finally`, `finallyThen`, on promises that settle at any time, on any executor.
 @Suite struct CatchRecoverFinally {
   @Test(arguments: When.allCases, Place.all) func catchAll(when: When, place: Place) async throws {
-    let on = place.executor, probe = place.probe
     let seen = Recorder<String>()
-    let caught = when.reject(Boom(code: 3)) { promise in
-      promise.catch(on: on) { error in
-        if probe.isCurrent { seen.record("\(error)") }
-      }.finally(on: on) { seen.record("finally") }
+    for promise in [when.reject(Boom(code: 3)) { $0 }, when.fulfill(1) { $0 }] {
+      await promise.catch(on: place.executor) { error in
+        if place.probe.isCurrent { seen.record("\(error)") }
+      }.finally(on: place.executor) { seen.record("finally") }.value
     }
-    await caught.value
-    try seen.expect(["\(Boom(code: 3))", "finally"])
-    let quiet = when.fulfill(1) { promise in promise.catch(on: on) { _ in seen.record("never") } }
-    await quiet.value
-    #expect(seen.count == 2)
+    try seen.expect(["\(Boom(code: 3))", "finally", "finally"])
   }
 
   @Test(arguments: When.allCases)
@@ -34,42 +24,28 @@ import Testing
     }
     try await expectFulfillment(of: byValue)
     try seen.expect([3, 33])
-    let passed = when.reject(Boom(code: 3)) { promise in
-      promise.catch(only: OtherError.self) { _ in }
-    }
-    try await expectRejection(of: passed, with: Boom(code: 3))
+    let passed = when.reject { $0.catch(only: OtherError.self) { _ in } }
+    try await expectRejection(of: passed, with: Boom())
   }
 
   @Test(arguments: When.allCases, Place.all) func recover(when: When, place: Place) async throws {
     let on = place.executor
-    let byValue: Guarantee<Int> = when.reject { promise in promise.replaceError { _ in 7 } }
-    #expect(await byValue.value == 7)
     for inner in When.allCases {
-      let byPromise = when.reject { promise in
-        promise.recover(on: on) { _ in inner.fulfill(8) { $0 } }
-      }
+      let byPromise = when.reject { $0.recover(on: on) { _ in inner.fulfill(8) { $0 } } }
       try await expectFulfillment(of: byPromise, with: 8)
-      let failing = when.reject { promise in
-        promise.recover(on: on) { _ in inner.reject(Boom(code: 9)) { $0 } }
-      }
+      let failing = when.reject { $0.recover(on: on) { _ in inner.reject(Boom(code: 9)) { $0 } } }
       try await expectRejection(of: failing, with: Boom(code: 9))
     }
-    let threw: Promise<Int> = when.reject { promise in
-      promise.recover(on: on) { error throws -> Promise<Int> in throw OtherError() }
-    }
+    let threw = when.reject { $0.recover(on: on) { _ -> Promise<Int> in throw OtherError() } }
     try await expectRejection(of: threw, with: OtherError())
+  }
+
+  @Test(arguments: When.allCases) func recoveryThatCannotFail(when: When) async throws {
     let calls = CallCounter()
-    let passed: Guarantee<Int> = when.fulfill(1) { promise in
-      promise.replaceError { _ in
-        calls.call()
-        return 2
-      }
-    }
-    #expect(await passed.value == 1)
-    try calls.expectNever()
-    let byGuarantee: Guarantee<Int> = when.reject { promise in
-      promise.recover { _ in Guarantee<Int>.value(5) }
-    }
+    #expect(await when.reject { $0.replaceError { _ in 6 + calls.call() } }.value == 7)
+    #expect(await when.fulfill(1) { $0.replaceError { _ in calls.call() } }.value == 1)
+    try calls.expectOnce()
+    let byGuarantee = when.reject { $0.recover { _ in Guarantee<Int>.value(5) } }
     #expect(await byGuarantee.value == 5)
   }
 
@@ -90,26 +66,21 @@ import Testing
         .recover(only: Boom(code: 3)) { Promise.value(33) }
     }
     try await expectFulfillment(of: byValue, with: 33)
-    let passed = when.reject(Boom(code: 3)) { promise in
-      promise.recover(only: OtherError.self) { _ in Promise.value(1) }
-    }
-    try await expectRejection(of: passed, with: Boom(code: 3))
+    let passed = when.reject { $0.recover(only: OtherError.self) { _ in Promise.value(1) } }
+    try await expectRejection(of: passed, with: Boom())
   }
 
   @Test(arguments: When.allCases, Place.all) func finally(when: When, place: Place) async throws {
-    let on = place.executor, probe = place.probe
+    let on = place.executor
     let calls = CallCounter()
-    let value = when.fulfill(1) { promise in
-      promise.finally(on: on) {
-        try probe.expectCurrent()
-        calls.call()
-      }
+    let body = { @Sendable in
+      try place.probe.expectCurrent()
+      calls.call()
     }
-    try await expectFulfillment(of: value, with: 1)
-    let error = when.reject { promise in promise.finally(on: on) { _ = calls.call() } }
-    try await expectRejection(of: error, with: Boom())
+    try await expectFulfillment(of: when.fulfill(1) { $0.finally(on: on, body) }, with: 1)
+    try await expectRejection(of: when.reject { $0.finally(on: on, body) }, with: Boom())
     try calls.expect(2)
-    let threw = when.fulfill(1) { promise in promise.finally(on: on) { throw OtherError() } }
+    let threw = when.fulfill(1) { $0.finally(on: on) { throw OtherError() } }
     try await expectRejection(of: threw, with: OtherError())
   }
 
@@ -132,11 +103,9 @@ import Testing
     try expectPending(short)
     close.fulfill()
     try await expectFulfillment(of: short, with: 2)
-    let failing = when.fulfill(1) { promise in
-      promise.finallyThen { Promise<Int>.rejected(OtherError()) }
-    }
+    let failing = when.fulfill(1) { $0.finallyThen { Promise<Int>.rejected(OtherError()) } }
     try await expectRejection(of: failing, with: OtherError())
-    let failed = when.reject { promise in promise.finallyThen { Promise.value(1) } }
+    let failed = when.reject { $0.finallyThen { Promise.value(1) } }
     try await expectRejection(of: failed, with: Boom())
   }
 }

@@ -1,8 +1,3 @@
-import Dispatch
-import Pledge
-import PledgeTesting
-import Testing
-
 /// All ways to create promises, and the misuse of resolvers.
 @Suite struct CreatingPromises {
   // Some tests leave errors unhandled.

@@ -1,7 +1,3 @@
-import Pledge
-import PledgeTesting
-import Testing
-
 /// The operators of guarantees, which return guarantees unless something can fail.
 @Suite struct GuaranteeOperators {
   @Test func resolver_followsAnotherGuarantee() async throws {

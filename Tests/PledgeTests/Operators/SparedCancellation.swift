@@ -1,7 +1,4 @@
-import Dispatch
 @_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
 
 /// Handlers of drop-in modules, which call their closure in place for what the module defines as a
 /// cancellation.

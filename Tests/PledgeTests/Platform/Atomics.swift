@@ -1,6 +1,3 @@
-import Dispatch
-import Testing
-
 @_spi(DropIns) @testable import Pledge
 
 @Suite struct AtomicsTests {

@@ -1,7 +1,4 @@
-import Dispatch
 @_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
 
 /// Numbers and times outside their range, for each function and initializer of a policy that has any.
 @Suite struct BadInputTests {
@@ -81,8 +78,6 @@ struct BadInput: Sendable, CustomTestStringConvertible {
   ]
   static let pastIntervals: [DispatchTimeInterval] = [.seconds(0), .seconds(-1), .seconds(.min)]
   static let never: [DispatchTimeInterval] = [.never]
-
-  // MARK: Attempts
 
   /// Makes two attempts, of which the first fails.
   private static func retry(_ policy: RetryPolicy, _ clock: TestClock) -> Promise<Int> {
@@ -171,8 +166,6 @@ struct BadInput: Sendable, CustomTestStringConvertible {
       let count = CallCounter()
       return Promise.hedged(delay: delay) { count.call() == 1 ? Promise.never : .value(1) }
     }
-
-  // MARK: Limits
 
   private static func run(_ limiter: Limiter) -> Promise<Int> {
     limiter.run(on: .immediate) { Promise.value(1) }

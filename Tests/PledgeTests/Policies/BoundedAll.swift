@@ -1,7 +1,4 @@
-import Dispatch
 @_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
 
 /// `all(_:concurrently:_:)`.
 @Suite struct BoundedAll {

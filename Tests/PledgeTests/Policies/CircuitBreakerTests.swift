@@ -1,6 +1,4 @@
 @_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
 
 @Suite struct CircuitBreakerTests {
   private let clock = TestClock()
@@ -18,8 +16,6 @@ import Testing
   private func fail(_ breaker: CircuitBreaker, _ error: any Error = Boom()) async {
     _ = try? await breaker.perform { throw error }
   }
-
-  // MARK: States
 
   @Test func failures_openIt_andASuccessfulProbeClosesIt() async throws {
     let states = Recorder<CircuitBreaker.State>()
@@ -68,8 +64,6 @@ import Testing
     breaker.close()
     #expect(try await breaker.perform { 1 } == 1)
   }
-
-  // MARK: What counts
 
   @Test func slowCalls_count_ifAsked() async throws {
     for (time, state) in [(Duration.seconds(1), CircuitBreaker.State.closed), (.seconds(2), .open)]
@@ -126,8 +120,6 @@ import Testing
     #expect(strict.state == .open)
   }
 
-  // MARK: Probes
-
   /// How a probe ends without a result that counts.
   enum Loss: CaseIterable { case cancelledBeforeItStarts, cancelledByItsCaller, abandoned }
 
@@ -157,8 +149,6 @@ import Testing
     // Too late to count.
     #expect(breaker.state == .closed)
   }
-
-  // MARK: Reentrancy and threads
 
   @Test func observer_canUseTheBreaker_andHearsTheChangesInOrder() async throws {
     let states = Recorder<CircuitBreaker.State>()

@@ -1,5 +1,3 @@
-import Testing
-
 @testable import Pledge
 
 /// The state machine of the circuit breaker, without a clock or threads.

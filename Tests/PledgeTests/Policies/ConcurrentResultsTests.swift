@@ -1,11 +1,5 @@
-import Pledge
-import PledgeTesting
-import Testing
-
 @Suite struct ConcurrentResultsTests {
   private let work = BoundedAll.Work()
-
-  // MARK: Order and bounds
 
   @Test(arguments: [false, true])
   func results_areInTheOrderOfCompletion_orOfInputs(_ ordered: Bool) async throws {
@@ -84,8 +78,6 @@ import Testing
     #expect(try await results(of: [Int](), limit: 1, { $0 }).next() == nil)
   }
 
-  // MARK: Errors
-
   @Test func failedOperations_endNothing() async throws {
     var failed: [Int] = []
     for try await (input, result) in results(
@@ -111,8 +103,6 @@ import Testing
     await #expect(throws: Boom.self) { try await results.next() }
     #expect(try await results.next() == nil)
   }
-
-  // MARK: Inputs that grow
 
   @Test func inputsOfTheReadingLoop_areProcessed() async throws {
     let results = results(of: [1], limit: 4) { $0 }
@@ -158,8 +148,6 @@ import Testing
     #expect(inputs.sorted() == [0, 1, 2, 3, 4, 5])
     holder.value = nil
   }
-
-  // MARK: Cancellation
 
   @Test func cancelledReader_cancelsTheOperations_andEndsTheSequence() async throws {
     let results = results(of: 0..., limit: 3) { [work] in try await work.start($0).value }
@@ -213,8 +201,6 @@ import Testing
     }
     #expect(inputs.flatMap(\.self).sorted() == Array(0..<1000))
   }
-
-  // MARK: concurrentMap
 
   private func numbers(_ count: Int) -> AsyncStream<Int> {
     AsyncStream { continuation in

@@ -1,8 +1,3 @@
-import Dispatch
-import Pledge
-import PledgeTesting
-import Testing
-
 /// A loader whose batches the test sees, and answers with ten times each key.
 private struct Loading: Sendable {
   let clock = TestClock()
@@ -33,8 +28,6 @@ private struct Loading: Sendable {
 }
 
 @Suite struct DataLoaderTests {
-  // MARK: What goes to one batch
-
   @Test func keysWithinTheDelay_areLoadedTogether_inOrder_andOnce() async throws {
     let loading = Loading()
     let early = loading.promises(3, 1, 3)
@@ -115,8 +108,6 @@ private struct Loading: Sendable {
     #expect(loading.batches.events.map { $0.sorted() } == [Array(0..<50)])
   }
 
-  // MARK: Results
-
   @Test func errors_areThoseOfTheirKeys() async throws {
     let loading = Loading { $0[2] = .failure(Boom()) }
     let promises = loading.promises(1, 2, 3)
@@ -188,8 +179,6 @@ private struct Loading: Sendable {
     for promise in promises { promise.ignoreErrors() }
   }
 
-  // MARK: The cache
-
   @Test func cache_answersWithoutABatch_untilRemoved() async throws {
     let loading = Loading(maxBatchSize: 1, caching: .init())
     for _ in 0..<3 { #expect(try await loading.loader.value(for: 1) == 10) }
@@ -199,8 +188,6 @@ private struct Loading: Sendable {
     #expect(try await loading.loader.promise(for: 1).value == 10)
     #expect(loading.batches.events == [[1], [1], [1]])
   }
-
-  // MARK: The batch function
 
   @Test func keyOfTheOwnBatch_isRejected_otherKeysAreNot() async throws {
     let clock = TestClock()

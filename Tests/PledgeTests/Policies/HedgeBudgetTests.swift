@@ -1,12 +1,8 @@
 @_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
 
 /// What a budget allows `hedged`.
 @Suite struct HedgeBudgetTests {
   private let clock = TestClock()
-
-  // MARK: The rule
 
   @Test(arguments: HedgeForm.allCases)
   func aValueBeforeTheDelay_depositsIntoTheBudget(form: HedgeForm) async throws {
@@ -59,8 +55,6 @@ import Testing
     let value = form.hedged(delay: .seconds(3600), budget, clock) { .rejected(Boom(code: $0)) }
     try await expectRejection(of: value, with: Boom(code: 1))
   }
-
-  // MARK: Attempts that send nothing
 
   @Test(arguments: HedgeForm.allCases)
   func anOpenBreaker_orAFullLimiter_takesNoTokens(form: HedgeForm) async throws {

@@ -1,8 +1,3 @@
-import Dispatch
-import Pledge
-import PledgeTesting
-import Testing
-
 /// `Limiter`.
 @Suite struct LimiterTests {
   // Some tests leave errors unhandled.

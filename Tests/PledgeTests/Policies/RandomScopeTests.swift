@@ -1,6 +1,4 @@
 @_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
 
 /// Random chains of tasks and cleanups that ignore cancellation: when a scope has ended, none runs.
 @Suite struct RandomScopes {

@@ -1,7 +1,3 @@
-import Pledge
-import PledgeTesting
-import Testing
-
 /// Keys and clocks that use the coalescer while it uses them.
 @Suite struct RequestCoalescerReentrancy {
   private let clock = TestClock()
@@ -22,8 +18,6 @@ import Testing
     resolver.fulfill(3)
     for promise in [first, outer] + inner.events { #expect(try await promise.value == 3) }
   }
-
-  // MARK: Work that requests its own key
 
   /// The work's handler requests the same key, in place or elsewhere.
   @Test(arguments: [true, false])

@@ -1,7 +1,3 @@
-import Pledge
-import PledgeTesting
-import Testing
-
 @Suite final class RequestCoalescerTests {
   private let table = RequestCoalescer<String, Int>()
   private let starts = CallCounter()

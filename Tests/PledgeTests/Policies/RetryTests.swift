@@ -1,8 +1,3 @@
-import Dispatch
-import Pledge
-import PledgeTesting
-import Testing
-
 /// `retry`, on a clock that the test controls.
 @Suite struct Retrying {
   let clock = TestClock()

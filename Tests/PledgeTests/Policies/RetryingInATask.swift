@@ -1,7 +1,3 @@
-import Pledge
-import PledgeTesting
-import Testing
-
 /// The `async` form of `retry`, which runs in the calling task.
 @Suite struct RetryingInATask {
   let clock = TestClock()

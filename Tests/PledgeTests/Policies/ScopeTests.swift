@@ -1,7 +1,4 @@
-import Dispatch
 @_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
 
 /// Scopes that close, and `cancelAndFinish()`.
 @Suite struct ClosingScopes {
@@ -105,8 +102,6 @@ import Testing
     }
   }
 
-  // MARK: withPromiseScope
-
   @Test func withPromiseScope_keepsTheError_andItsType() async {
     do throws(Boom) {
       try await withPromiseScope { (scope) throws(Boom) in
@@ -137,8 +132,6 @@ import Testing
     await task.value
     #expect(log.events == ["body ended", "task ended", "scope ended"])
   }
-
-  // MARK: cancelAndFinish
 
   @Test func cancelAndFinish_ofASettledPromise_isFulfilled() async {
     await Promise.value(1).cancelAndFinish().value

@@ -1,7 +1,4 @@
-import Dispatch
 @_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
 
 /// Very long chains and loops run in constant stack, and loops in constant memory.
 ///

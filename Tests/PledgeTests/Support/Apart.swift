@@ -1,6 +1,3 @@
-import Dispatch
-import Testing
-
 /// Runs tests that compute for long, or block their thread, on a queue that only these tests share.
 ///
 /// Otherwise, they would block the few threads of the concurrency pool for all other tests.

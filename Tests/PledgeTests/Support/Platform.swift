@@ -1,5 +1,3 @@
-import Foundation
-
 /// Runs `body` on a new thread with a stack of `stackSize` bytes, and waits until it returns.
 func onNewThread(stackSize: Int = 512 * 1024, _ body: @escaping @Sendable () -> Void) {
   let done = DispatchSemaphore(value: 0)

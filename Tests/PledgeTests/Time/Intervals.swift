@@ -1,7 +1,3 @@
-import Dispatch
-import PledgeTesting
-import Testing
-
 @_spi(DropIns) @testable import Pledge
 
 @Suite struct IntervalTests {

@@ -1,8 +1,3 @@
-import Dispatch
-import Pledge
-import PledgeTesting
-import Testing
-
 /// A clock that can't sleep.
 private struct BrokenClock: Clock {
   var now: ContinuousClock.Instant { .now }

@@ -1,7 +1,3 @@
-import Dispatch
-import PledgeTesting
-import Testing
-
 @testable import Pledge
 
 /// Contract, line 13, on the real clock: no timers are left in the heap.
