@@ -67,15 +67,13 @@ open class DispatchQueue: DispatchObject, @unchecked Sendable {
   public var label: String { "" }
   public func async(execute workItem: DispatchWorkItem) {}
   public func async(group: DispatchGroup, execute workItem: DispatchWorkItem) {}
-  @preconcurrency
-  public func async(
+  @preconcurrency public func async(
     group: DispatchGroup? = nil, qos: DispatchQoS = .unspecified,
     flags: DispatchWorkItemFlags = [],
     execute work: @escaping @Sendable @convention(block) () -> Void
   ) {}
   public func asyncAfter(deadline: DispatchTime, execute: DispatchWorkItem) {}
-  @preconcurrency
-  public func asyncAfter(
+  @preconcurrency public func asyncAfter(
     deadline: DispatchTime, qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [],
     execute work: @escaping @Sendable @convention(block) () -> Void
   ) {}
@@ -163,7 +161,5 @@ public class DispatchSource: DispatchObject {
   ) -> any DispatchSourceTimer { fatalError() }
 }
 
-public enum DispatchPredicate {
-  case onQueue(DispatchQueue)
-}
+public enum DispatchPredicate { case onQueue(DispatchQueue) }
 public func dispatchPrecondition(condition: @autoclosure () -> DispatchPredicate) {}

@@ -54,11 +54,7 @@ open class NSLock: NSObject, @unchecked Sendable {
   public func lock() {}
   public func unlock() {}
 }
-extension NSLock {
-  public func withLock<R>(_ body: () throws -> R) rethrows -> R { try body() }
-}
-
-// MARK: - Values
+extension NSLock { public func withLock<R>(_ body: () throws -> R) rethrows -> R { try body() } }
 
 public struct Data: Hashable, RandomAccessCollection, MutableCollection,
   RangeReplaceableCollection, Sendable, Codable
@@ -98,15 +94,13 @@ public struct Date: Hashable, Comparable, Sendable, Codable {
   public var timeIntervalSinceNow: TimeInterval { 0 }
   public func timeIntervalSince(_ date: Date) -> TimeInterval { 0 }
   public static func < (a: Date, b: Date) -> Bool { false }
-  @available(macOS 12, iOS 15, tvOS 15, watchOS 8, *)
-  public static var now: Date { Date() }
+  @available(macOS 12, iOS 15, tvOS 15, watchOS 8, *) public static var now: Date { Date() }
 }
 
 public struct URL: Hashable, Sendable, Codable {
   public init(fileURLWithPath path: String) {}
   public init?(string: String) {}
-  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-  public init(filePath: String) {}
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *) public init(filePath: String) {}
   public var path: String { "" }
   public var absoluteString: String { "" }
   public var host: String? { nil }
@@ -164,9 +158,7 @@ extension StringProtocol {
   }
   public func contains<Other: StringProtocol>(_ other: Other) -> Bool { false }
 }
-public struct CharacterSet: Sendable {
-  public static let whitespaces = CharacterSet()
-}
+public struct CharacterSet: Sendable { public static let whitespaces = CharacterSet() }
 
 open class JSONDecoder: @unchecked Sendable {
   public init() {}
@@ -185,8 +177,6 @@ open class JSONSerialization: NSObject {
     fatalError()
   }
 }
-
-// MARK: - Errors
 
 open class NSError: NSObject, Error, @unchecked Sendable {
   public init(domain: String, code: Int, userInfo: [String: Any]? = nil) {}
@@ -291,8 +281,6 @@ public struct CocoaError: Error, Sendable {
   public let code: Code
 }
 
-// MARK: - HTTP
-
 public struct URLRequest: Hashable, Sendable {
   public init(url: URL) {}
   public var url: URL?
@@ -317,8 +305,7 @@ open class URLAuthenticationChallenge: NSObject, @unchecked Sendable {
   public var previousFailureCount: Int { 0 }
 }
 open class URLCache: NSObject, @unchecked Sendable {}
-open class URLCredential: NSObject, @unchecked Sendable {
-}
+open class URLCredential: NSObject, @unchecked Sendable {}
 
 open class URLSessionConfiguration: NSObject, @unchecked Sendable {
   public class var `default`: URLSessionConfiguration { fatalError() }
@@ -436,8 +423,6 @@ extension URLSessionDataDelegate {
   ) {}
 }
 
-// MARK: - Files
-
 open class FileHandle: NSObject, @unchecked Sendable {
   public init(fileDescriptor: Int32) {}
   public init(fileDescriptor: Int32, closeOnDealloc: Bool) {}
@@ -447,8 +432,7 @@ open class FileHandle: NSObject, @unchecked Sendable {
   public var fileDescriptor: Int32 { 0 }
   public func readDataToEndOfFile() -> Data { Data() }
   public func write(_ data: Data) {}
-  @available(macOS 10.15, iOS 13, tvOS 13, watchOS 6, *)
-  public func close() throws {}
+  @available(macOS 10.15, iOS 13, tvOS 13, watchOS 6, *) public func close() throws {}
   @available(macOS 10.15.4, iOS 13.4, tvOS 13.4, watchOS 6.2, *)
   public func write<T: Sequence>(contentsOf data: T) throws where T.Element == UInt8 {}
 }
@@ -499,8 +483,6 @@ open class Thread: NSObject, @unchecked Sendable {
   public func start() {}
 }
 
-// MARK: - Observing
-
 public struct ProgressKind: Hashable, Sendable { public static let file = ProgressKind() }
 open class Progress: NSObject, @unchecked Sendable {
   public var kind: ProgressKind?
@@ -533,9 +515,7 @@ open class NotificationCenter: NSObject, @unchecked Sendable {
   public func removeObserver(_ observer: Any) {}
 }
 open class RunLoop: NSObject, @unchecked Sendable {
-  public struct Mode: Hashable, Sendable {
-    public static let `default` = Mode()
-  }
+  public struct Mode: Hashable, Sendable { public static let `default` = Mode() }
   public class var current: RunLoop { fatalError() }
   public class var main: RunLoop { fatalError() }
   public func run(mode: Mode, before date: Date) -> Bool { false }

@@ -122,9 +122,7 @@ actor Library {
         return Page(parser: Parser())
       })
     precondition(shared == 4 && first.parser !== parser)
-    let count = await withResource(
-      acquire: { parser }, release: { $0.count += 1 }
-    ) { parser in parser.count }
+    let count = await withResource(acquire: { parser }, release: { $0.count += 1 }) { $0.count }
     return try await Limiter(1).perform { page.parser.count + count }
   }
 }
