@@ -7,8 +7,7 @@ extension FoundationTests {
 
     @Test(arguments: ["/hang", "/slow"], [false, true])
     func cancel_afterTheRequestArrived_hangsUp(path: String, withProgress: Bool) async throws {
-      let promise = session.load(
-        try server.url(path), progress: withProgress ? Progress(totalUnitCount: -1) : nil)
+      let promise = session.load(try server.url(path), progress: progress(withProgress))
       await server.next(.arrived(path)).value
       promise.cancel()
       await #expect(throws: CancellationError.self) { try await promise.value }
@@ -18,8 +17,7 @@ extension FoundationTests {
 
     @Test(arguments: [false, true])
     func cancel_atOnce_rejectsAndHoldsNoConnection(withProgress: Bool) async throws {
-      let promise = session.load(
-        try server.url("/hang"), progress: withProgress ? Progress(totalUnitCount: -1) : nil)
+      let promise = session.load(try server.url("/hang"), progress: progress(withProgress))
       promise.cancel()
       await #expect(throws: CancellationError.self) { try await promise.value }
       try await waitUntil { server.openConnections == 0 }
@@ -27,8 +25,7 @@ extension FoundationTests {
 
     @Test(arguments: [false, true])
     func cancel_afterSettlement_changesNothing(withProgress: Bool) async throws {
-      let promise = session.load(
-        try server.url("/ok"), progress: withProgress ? Progress(totalUnitCount: -1) : nil)
+      let promise = session.load(try server.url("/ok"), progress: progress(withProgress))
       _ = try await promise.value
       promise.cancel()
       #expect(try await promise.value.data == Data("hello".utf8))
@@ -74,8 +71,7 @@ extension FoundationTests {
     func cancel_manyTimes_leavesNoSocketOpen(withProgress: Bool) async throws {
       let before = try openDescriptors("socket:")
       for round in 0..<40 {
-        let promise = session.load(
-          try server.url("/hang"), progress: withProgress ? Progress(totalUnitCount: -1) : nil)
+        let promise = session.load(try server.url("/hang"), progress: progress(withProgress))
         if round.isMultiple(of: 2) { await server.next(.arrived("/hang")).value }
         promise.cancel()
         await #expect(throws: CancellationError.self) { try await promise.value }

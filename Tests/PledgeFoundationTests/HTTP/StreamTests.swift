@@ -22,7 +22,7 @@ extension FoundationTests {
 
     @Test func stream_handsOnTheWholeBodyInPieces() async throws {
       let response = try await stream("/bytes/5000000").value
-      #expect((response as? HTTPURLResponse)?.statusCode == 200)
+      #expect(response.status == 200)
       #expect(received.withLock { $0 } == Data(repeating: 0x78, count: 5_000_000))
       #expect(calls.count > 1)
     }
@@ -41,9 +41,8 @@ extension FoundationTests {
 
     @Test func stream_whenStatusDoesNotTellOfSuccess_handsOnNothing() async throws {
       let promise = try stream("/status/404")
-      let error = await #expect(throws: HTTPStatusError.self) { try await promise.value }
-      #expect(error?.status == 404)
-      #expect(error?.body == Data("status 404".utf8))
+      let error = try await expectRejection(of: promise, with: HTTPStatusError.self)
+      #expect(error.status == 404 && error.body == Data("status 404".utf8))
       #expect(calls.count == 0)
     }
 

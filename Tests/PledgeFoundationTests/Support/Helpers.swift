@@ -37,7 +37,25 @@ final class TemporaryFolder: Sendable {
   }
 
   func file(_ name: String) -> URL { url.appendingPathComponent(name) }
+
+  /// Returns a file that contains `data`.
+  func file(_ name: String, _ data: Data) throws -> URL {
+    try data.write(to: file(name))
+    return file(name)
+  }
+
+  func data(_ name: String) throws -> Data { try Data(contentsOf: file(name)) }
 }
+
+extension URLResponse {
+  var status: Int? { (self as? HTTPURLResponse)?.statusCode }
+  func header(_ name: String) -> String? {
+    (self as? HTTPURLResponse)?.value(forHTTPHeaderField: name)
+  }
+}
+
+/// Returns a new progress if `isNeeded`.
+func progress(_ isNeeded: Bool) -> Progress? { isNeeded ? Progress(totalUnitCount: -1) : nil }
 
 /// A value that is guarded by a lock that ThreadSanitizer understands.
 ///
