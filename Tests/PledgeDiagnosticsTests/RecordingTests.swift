@@ -108,16 +108,6 @@ extension TraceTests {
       }
     }
 
-    // In a process of its own, because so many events would slow down the traces of other tests.
-    @Test func repeatedEvents_doNotDeepenTheCalls() async {
-      await #expect(processExitsWith: .success) {
-        // Each event reads the hook; reading must not add another wrapper to it.
-        let trace = Trace.start(limit: nil, capturesPlaces: false)
-        for _ in 0..<100_000 { Promise<Int>.withResolvers().resolver.fulfill(1) }
-        #expect(trace.count == 100_000)
-      }
-    }
-
     #if os(Linux)
       @Test func settler_isRecordedWithItsPlace() throws {
         try tracing { trace in

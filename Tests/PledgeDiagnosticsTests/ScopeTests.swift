@@ -84,35 +84,5 @@ extension TraceTests {
         #expect(Trace.current === outer)
       }
     }
-
-    // In a process of its own, because these traces record all promises of the process.
-    @Test func newTraceOfTheProcess_stopsTheOneBefore() async {
-      await #expect(processExitsWith: .success) {
-        let first = Trace.start()
-        let second = Trace.start()
-        #expect(!first.isRunning && second.isRunning && Trace.current === second)
-        first.stop()
-        let (promise, resolver) = Promise<Int>.withResolvers()
-        #expect(first.count == 0 && second.count == 1)
-        tracing { scoped in
-          _ = Promise<Int>.withResolvers()
-          #expect(scoped.count == 1 && second.count == 2)
-        }
-        second.stop()
-        #expect(Trace.current == nil)
-        resolver.fulfill(1)
-        #expect(second.count == 2)
-        withExtendedLifetime(promise) {}
-      }
-    }
-
-    @Test func defaultLimit_boundsTheRecord() async {
-      await #expect(processExitsWith: .success) {
-        let trace = Trace.start(capturesPlaces: false)
-        for _ in 0..<60_000 { Promise<Int>.withResolvers().resolver.fulfill(1) }
-        #expect(trace.count == 50_000)
-        #expect(trace.forgotten == 10_000)
-      }
-    }
   }
 }
