@@ -24,22 +24,17 @@
     #expect(try result.get() == 2)
   }
 
+  // Dispatch has other threads for the inner handler, which must not be deferred to this turn.
   @Test(
     arguments: [
-      Place.global.executor, DispatchQueue.global(), DispatchQueue.global(qos: .utility),
-    ] as [any PromiseExecutor])
-  func line14_inAHandlerOnAGlobalQueue_forAnotherOne_waits(
-    _ queue: any PromiseExecutor
+      (Place.global.executor, Place.global.executor),
+      (DispatchQueue.global(), DispatchQueue.global()),
+      (DispatchQueue.global(qos: .utility), DispatchQueue.global(qos: .utility)),
+      (DispatchQueue(label: "first"), DispatchQueue(label: "second")),
+    ] as [(any PromiseExecutor, any PromiseExecutor)])
+  func line14_inAHandlerOnAGlobalQueue_orForAnotherQueue_waits(
+    first: any PromiseExecutor, second: any PromiseExecutor
   ) async throws {
-    // Dispatch has other threads for the inner handler, which must not be deferred to this turn.
-    let promise = Promise.value(1).map(on: queue) { value in
-      try Promise.value(value).map(on: queue) { $0 + 1 }.wait()
-    }
-    try await expectFulfillment(of: promise, with: 2)
-  }
-
-  @Test func line14_inAHandlerOnAQueue_forAnotherQueue_waits() async throws {
-    let (first, second) = (DispatchQueue(label: "first"), DispatchQueue(label: "second"))
     let promise = Promise.value(1).map(on: first) { value in
       try Promise.value(value).map(on: second) { $0 + 1 }.wait()
     }
@@ -130,26 +125,17 @@
     itself.value = nil
   }
 
-  @Test(arguments: Gathering.allCases)
-  func line14_forAGatheringThatNeedsTheSameExecutor_throws(_ gathering: Gathering) async throws {
+  @Test(arguments: Work.allCases)
+  func line14_forWorkThatNeedsTheSameExecutor_throws(_ work: Work) async throws {
     let queue = DispatchQueue(label: "wait")
     let promise = Promise.value(1).map(on: queue) { value in
-      try gathering.combine(Promise.value(value).map(on: queue) { $0 }).wait()
+      try work.promise { Promise.value(value).map(on: queue) { $0 } }.wait()
     }
     try await expectRejection(of: promise, with: DeadlockError.self)
     expectDeadlock(
       await outsideTasks(onMain: true) {
-        try gathering.combine(Promise.value(1).map(on: DispatchQueue.main) { $0 }).wait()
+        try work.promise { Promise.value(1).map(on: DispatchQueue.main) { $0 } }.wait()
       })
-  }
-
-  @Test(arguments: Service.allCases)
-  func line14_forAServicesWorkOnTheSameQueue_throws(_ service: Service) async throws {
-    let queue = DispatchQueue(label: "wait")
-    let promise = Promise.value(1).map(on: queue) { value in
-      try service.run { Promise.value(value).map(on: queue) { $0 } }.wait()
-    }
-    try await expectRejection(of: promise, with: DeadlockError.self)
   }
 
   @Test func line14_requestsThatWaitForEachOther_areLeftWaiting() async throws {
@@ -218,32 +204,23 @@
       })
   }
 
-  /// Services whose promise settles as the work that they start.
-  enum Service: CaseIterable {
-    case limiter, bounded, coalescer, using
+  /// Combinators whose result waits for all inputs, and services whose promise settles as the work
+  /// that they start.
+  enum Work: CaseIterable {
+    case all, pair, settled, nested, limiter, bounded, coalescer, using
 
-    func run(_ work: @escaping @Sendable () -> Promise<Int>) -> Promise<Int> {
+    func promise(_ start: @escaping @Sendable () -> Promise<Int>) -> Promise<Int> {
       switch self {
-      case .limiter: Limiter(1).run(on: .immediate) { work() }
+      case .all: Promise.all([.value(0), start()]).map(on: .immediate) { $0[1] }
+      case .pair: Promise.all(Promise.value("a"), start()).map(on: .immediate) { $1 }
+      case .settled: Promise.allSettled([start()]).map(on: .immediate) { try $0[0].get() }
+      case .nested: Work.all.promise { Work.pair.promise(start) }
+      case .limiter: Limiter(1).run(on: .immediate) { start() }
       case .bounded:
-        Promise.all(on: .immediate, [1, 2], concurrently: 1) { $0 == 2 ? .value(2) : work() }
+        Promise.all(on: .immediate, [1, 2], concurrently: 1) { $0 == 2 ? .value(2) : start() }
           .map(on: .immediate) { $0[0] }
-      case .coalescer: RequestCoalescer<Int, Int>().promise(for: 1) { work() }
-      case .using: .using(work(), release: { _ in }) { .value($0) }
-      }
-    }
-  }
-
-  /// Combinators whose result waits for all inputs.
-  enum Gathering: CaseIterable {
-    case all, pair, settled, nested
-
-    func combine(_ promise: Promise<Int>) -> Promise<Int> {
-      switch self {
-      case .all: Promise.all([.value(0), promise]).map(on: .immediate) { $0[1] }
-      case .pair: Promise.all(Promise.value("a"), promise).map(on: .immediate) { $1 }
-      case .settled: Promise.allSettled([promise]).map(on: .immediate) { try $0[0].get() }
-      case .nested: Gathering.all.combine(Gathering.pair.combine(promise))
+      case .coalescer: RequestCoalescer<Int, Int>().promise(for: 1) { start() }
+      case .using: .using(start(), release: { _ in }) { .value($0) }
       }
     }
   }

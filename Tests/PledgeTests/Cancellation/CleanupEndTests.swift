@@ -218,21 +218,6 @@ enum Canceller: CaseIterable {
     resolver.fulfill(1)
   }
 
-  @Test func errorOfACleanupThatIsWaitedFor_countsAsHandled() async throws {
-    let scope = PromiseScope()
-    let (gate, open) = Promise<Void>.withResolvers()
-    DiagnosticsLog.install()
-    do {
-      let bound = Promise.value(1).finallyThen { gate }.bound(to: scope)
-      let end = scope.close()
-      #expect(end.promise.isPending)
-      open.reject(Boom(code: 7501))
-      await end.value
-      bound.ignoreErrors()
-    }
-    #expect(DiagnosticsLog.reports(of: Boom(code: 7501)).isEmpty)
-  }
-
   @Test func cleanupThatWaitsForItsOwnPromise_endsWithTheScope() async {
     let scope = PromiseScope()
     let own = Recorder<Promise<Int>>()

@@ -1,7 +1,5 @@
 /// `watch`: a handler that doesn't count as a consumer.
 @Suite struct WatchTests {
-  init() { DiagnosticsLog.install() }
-
   /// When the watcher is attached, relative to the consumers.
   enum Order: CaseIterable { case before, after, between }
 
@@ -103,28 +101,6 @@
     view.watch(on: .immediate) { seen.record("\($0)") }
     view.promise.cancel()
     #expect(seen.events == ["success(1)", "failure(Swift.CancellationError())"])
-  }
-
-  @Test func anErrorThatIsOnlyWatched_isReported() {
-    do {
-      let (promise, resolver) = Promise<Int>.withResolvers()
-      promise.watch(on: .immediate) { _ in }
-      resolver.reject(Boom(code: 7401))
-      Promise<Int>.rejected(Boom(code: 7402)).watch(on: .immediate) { _ in }
-    }
-    #expect(DiagnosticsLog.reports(of: Boom(code: 7401)).count == 1)
-    #expect(DiagnosticsLog.reports(of: Boom(code: 7402)).count == 1)
-  }
-
-  /// The consumer that was removed was the only one that could receive the error.
-  @Test func anErrorThatComesAfterTheOnlyConsumerLeft_isNotReported() {
-    do {
-      let (promise, resolver) = Promise<Int>.withResolvers()
-      promise.watch(on: .immediate) { _ in }
-      promise.uncancellable().cancel()
-      resolver.reject(Boom(code: 7403))
-    }
-    #expect(DiagnosticsLog.reports(of: Boom(code: 7403)).isEmpty)
   }
 
   /// The promise that a handler returned is watched while other consumers splice it out of the

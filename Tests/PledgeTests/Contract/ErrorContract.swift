@@ -103,36 +103,6 @@
     #expect(reports.first??.fileID == #fileID)
   }
 
-  @Test func line9_throwInAHandler_isReported() {
-    let error = Boom(code: 9002)
-    _ = Promise.value(1).map(on: .immediate) { _ -> Int in throw error }
-    #expect(DiagnosticsLog.reports(of: error).count == 1)
-  }
-
-  @Test func line9_handledRejections_areNotReported() async throws {
-    let error = Boom(code: 9003)
-    Promise<Int>.rejected(error).catch(on: .immediate) { _ in }
-    _ = Promise<Int>.rejected(error).recover(on: .immediate) { _ in .value(1) }
-    Promise<Int>.rejected(error).ignoreErrors()
-    _ = try? await Promise<Int>.rejected(error).value
-    _ = await Promise<Int>.rejected(error).result
-    Promise<Int>.rejected(error).observe(on: .immediate) { _ in }
-    _ = Promise.allSettled([Promise<Int>.rejected(error)])
-    _ = try? await Promise.any([Promise<Int>.rejected(error), .value(1)]).value
-    #expect(DiagnosticsLog.reports(of: error).isEmpty)
-  }
-
-  @Test func line9_lookingIsNotHandling() {
-    let error = Boom(code: 9004)
-    do {
-      let promise = Promise<Int>.rejected(error)
-      #expect(promise.currentResult != nil)
-      _ = promise.tap(on: .immediate) { _ in }
-      _ = promise.finally(on: .immediate) {}
-    }
-    #expect(DiagnosticsLog.reports(of: error).count == 1)
-  }
-
   @MainActor @Test func line9_catchOnlyOfAnotherType_isNotHandling() async throws {
     let error = Boom(code: 9005)
     let (end, resolver) = Promise<Void>.withResolvers()
@@ -155,33 +125,6 @@
     _ = promise.map(on: .immediate) { $0 }
     promise.cancel()
     #expect(DiagnosticsLog.reports(of: CancellationError()).isEmpty)
-  }
-
-  @Test func line9_lateLosersOfARace_countAsHandled() {
-    for keep in [true, false] {
-      let error = Boom(code: keep ? 9007 : 9008)
-      do {
-        let (loser, resolver) = Promise<Int>.withResolvers()
-        // Kept pending by another consumer, or at the caller's request.
-        let other = keep ? loser.map(on: .immediate) { $0 } : nil
-        _ = Promise.race([.value(1), loser], cancellingLosers: keep)
-        other?.catch(on: .immediate) { _ in }
-        resolver.reject(error)
-      }
-      #expect(DiagnosticsLog.reports(of: error).isEmpty, "keep: \(keep)")
-    }
-  }
-
-  @Test func line9_laterRejectionsInAll_countAsHandled() async throws {
-    let first = Boom(code: 9009), second = Boom(code: 9010)
-    do {
-      let a = Promise<Int>.withResolvers(), b = Promise<Int>.withResolvers()
-      let all = Promise.all([a.promise, b.promise])
-      a.resolver.reject(first)
-      b.resolver.reject(second)
-      try await expectRejection(of: all, with: first)
-    }
-    #expect(DiagnosticsLog.reports(of: second).isEmpty)
   }
 
   @Test func unhandledRejection_leftByTheHandlerOfReports_isReportedOnStandardError() async {

@@ -1,4 +1,4 @@
-/// `catch`, `recover`, `replaceError`, `finally`, `finallyThen`, on promises that settle at any time, on any executor.
+/// `catch`, `recover`, `replaceError`, `finally`, and `finallyThen`, at any time, on any executor.
 @Suite struct CatchRecoverFinally {
   @Test(arguments: When.allCases, Place.all) func catchAll(when: When, place: Place) async throws {
     let seen = Recorder<String>()

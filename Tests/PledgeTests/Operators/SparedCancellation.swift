@@ -5,7 +5,7 @@
 @Suite struct SparedCancellation {
   private let queue = DispatchQueue(label: "spared")
 
-  /// Attaches both kinds of handlers to `promise`; each records the error and whether it's on `queue`.
+  /// Attaches both kinds of handlers; each records the error and whether it's on `queue`.
   private func attach(to promise: Promise<Int>, _ seen: Recorder<String>) -> [Promise<Void>] {
     let probe = ExecutorProbe(queue)
     let record = { @Sendable (error: any Error) in

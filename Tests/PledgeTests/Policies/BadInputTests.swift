@@ -1,6 +1,6 @@
 @_spi(DropIns) import Pledge
 
-/// Numbers and times outside their range, for each function and initializer of a policy that has any.
+/// Numbers and times outside their range, for each function and initializer of a policy.
 @Suite struct BadInputTests {
   @Test(arguments: BadInput.all)
   func input_outsideItsRange_hasTheDocumentedOutcome(input: BadInput) async throws {

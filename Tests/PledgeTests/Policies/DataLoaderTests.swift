@@ -21,7 +21,7 @@ private struct Loading: Sendable {
     }
   }
 
-  /// Requests the keys in the isolation of the caller, whose turn a batch without a delay waits for.
+  /// Requests the keys in the caller's isolation, whose turn a batch without a delay waits for.
   func promises(_ keys: Int..., isolation: (any Actor)? = #isolation) -> [Promise<Int>] {
     keys.map { loader.promise(for: $0, isolation: isolation) }
   }

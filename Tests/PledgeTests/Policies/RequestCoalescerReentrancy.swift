@@ -110,8 +110,8 @@
   }
 }
 
-/// A key that runs an action whenever it is hashed, compared, or released, or only the first time that
-/// it is compared.
+/// A key that runs an action whenever it is hashed, compared, or released, or only when it is first
+/// compared.
 private final class UserKey: Hashable, Sendable {
   let number: Int
   private let onUse: @Sendable () -> Void

@@ -205,7 +205,7 @@
     #expect(budget.remaining == 1)
   }
 
-  /// The attempts that reach the service, and the tokens that are left, when the breaker opens after
+  /// The attempts that reach the service, and the tokens left, when the breaker opens after
   /// `failures` of them.
   @Test(arguments: [(0, 3), (1, 3), (2, 2)])
   func aRetryThatAnOpenBreakerRejects_takesNoToken(failures: Int, remaining: Int) async throws {
