@@ -20,19 +20,13 @@ private func issues(
 }
 
 @Suite struct CheckTests {
-  @Test func testThatLeavesNothing_hasNoIssue() async throws {
+  @Test func testThatLeavesNothing_orWorkThatEnds_hasNoIssue() async throws {
     let found = try await issues(patience: .seconds(60)) {
-      let value = Promise.value(1).map { $0 + 1 }.then { .value($0) }
-      try await expectFulfillment(of: value, with: 2)
+      try await expectFulfillment(of: Promise.value(1).map { $0 + 1 }.then { .value($0) }, with: 2)
       try await expectRejection(of: Promise<Int>.rejected(Boom()))
       Promise<Int>.rejected(Boom()).ignoreErrors()
       Promise<Void>.after(.seconds(3600)).cancel()
-    }
-    #expect(found == [])
-  }
-
-  @Test func testThatLeavesWorkRunning_waitsForItsEnd() async throws {
-    let found = try await issues(patience: .seconds(60)) {
+      // The check waits for the end of this work.
       let queue = DispatchQueue(label: "work")
       for number in 0..<100 {
         Promise.value(number).map(on: queue) { $0 }.delay(.milliseconds(1)).ignoreErrors()
@@ -41,29 +35,18 @@ private func issues(
     #expect(found == [])
   }
 
-  @Test func unhandledRejection_isAnIssue() async throws {
-    let found = try await issues(patience: .seconds(60)) {
-      _ = Promise<Int>.rejected(Boom(id: 7)).map { $0 }
-    }
+  @Test(
+    arguments: [
+      "of a handler": { _ = Promise<Int>.rejected(Boom(id: 7)).map { $0 } },
+      "of a combinator": { _ = Promise.all([.rejected(Boom(id: 7)), .value(1)]).map { $0.count } },
+      "after the end": {
+        _ = Promise<Void>.after(.milliseconds(5)).done(on: .global) { throw Boom(id: 7) }
+      },
+    ] as [String: @Sendable () -> Void])
+  func unhandledRejection_isOneIssue(_: String, reject: @Sendable () -> Void) async throws {
+    let found = try await issues(patience: .seconds(60)) { reject() }
     try #require(found.count == 1)
     #expect(found[0].hasPrefix("Unhandled rejection: Boom(id: 7)"))
-  }
-
-  @Test func rejectionOfACombinator_isOneIssue() async throws {
-    let found = try await issues(patience: .seconds(60)) {
-      let failing = Promise<Int>.rejected(Boom(id: 8))
-      _ = Promise.all([failing, .value(1)]).map { $0.count }
-    }
-    try #require(found.count == 1)
-    #expect(found[0].contains("Boom(id: 8)"))
-  }
-
-  @Test func rejectionAfterTheEnd_isAnIssue() async throws {
-    let found = try await issues(patience: .seconds(60)) {
-      _ = Promise<Void>.after(.milliseconds(5)).done(on: .global) { throw Boom(id: 9) }
-    }
-    try #require(found.count == 1)
-    #expect(found[0].contains("Boom(id: 9)"))
   }
 
   @Test func pendingPromise_isAnIssueWithTheTree() async throws {
