@@ -48,8 +48,7 @@ extension TraceTests {
           DispatchQueue.global().async { resolver.fulfill(value + 1) }
           return promise.map(on: .global) { $0 }
         }
-        let value = try await chain.value
-        #expect(value == 2)
+        #expect(try await chain.value == 2)
         let ids = Set(trace.snapshot().records.values.map(\.id))
         #expect(ids.isSuperset(of: inHandler.events))
         // The observer of this wait ends after it has resumed the test.

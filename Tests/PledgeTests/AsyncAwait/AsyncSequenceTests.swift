@@ -1,4 +1,4 @@
-/// `ElementReader`, `allValues`, and `forEach` of asynchronous sequences.
+/// `ElementReader`, `allValues`, and `forEach` of asynchronous sequences; promises as a sequence.
 @Suite struct AsyncSequenceTests {
   @Test func reader_asksForNothingBeforeItsFirstCall_andForOneElementACall() async throws {
     let asked = Recorder<Int>()
@@ -134,5 +134,27 @@
       await cancelled.reaches(isCancelled ? 2 : 1).value
       #expect(started.count == 2)
     }
+  }
+
+  @Test func results_comeInOrderOfCompletion() async {
+    let inputs = (0..<3).map { _ in Promise<Int>.withResolvers() }
+    let results = Promise.results(of: inputs.map(\.promise))
+    inputs[2].resolver.fulfill(2)
+    inputs[0].resolver.reject(Boom())
+    inputs[1].resolver.fulfill(1)
+    var seen: [Int?] = []
+    for await result in results { seen.append(try? result.get()) }
+    #expect(seen == [2, nil, 1])
+    for await result in Promise<Int>.results(of: []) { Issue.record("\(result)") }
+  }
+
+  @Test func results_leavingTheLoop_cancelsTheRest() async {
+    let (pending, _resolver) = Promise<Int>.withResolvers()
+    for await result in Promise.results(of: [.value(1), pending]) {
+      #expect((try? result.get()) == 1)
+      break
+    }
+    await #expect(throws: CancellationError.self) { try await pending.value }
+    #expect(!_resolver.isPending)
   }
 }

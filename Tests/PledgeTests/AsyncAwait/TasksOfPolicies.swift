@@ -59,7 +59,6 @@
       }
       return all
     }
-    let priorities = try await Task(priority: .high) { try await caller.value }.value
-    #expect(priorities == [.high, .high])
+    #expect(try await Task(priority: .high) { try await caller.value }.value == [.high, .high])
   }
 }

@@ -24,9 +24,10 @@ enum Canceller: CaseIterable {
   enum Step: CaseIterable { case asyncFinally, finallyThen, asyncRecover, recover, using }
 
   /// Ends, ignoring cancellation, when `gate` settles.
-  private func stubborn(_ gate: Promise<Void>, _ name: String) async {
+  @discardableResult private func stubborn(_ gate: Promise<Void>, _ name: String) async -> Int {
     await Task.detached { _ = await gate.result }.value
     log.record("\(name) ended")
+    return 1
   }
 
   private func chain(
@@ -46,16 +47,12 @@ enum Canceller: CaseIterable {
     case .asyncRecover:
       source.asyncRecover { _ in
         started.fulfill()
-        await stubborn(gate, "step")
-        return 1
+        return await stubborn(gate, "step")
       }
     case .recover:
       source.recover { _ in
         started.fulfill()
-        return Promise {
-          await stubborn(gate, "step")
-          return 1
-        }
+        return Promise { await stubborn(gate, "step") }
       }
     case .using:
       Promise<Int>.using(
@@ -78,10 +75,7 @@ enum Canceller: CaseIterable {
       if isRunning, step != .using {
         fails ? Promise<Int>.rejected(Boom()) : .value(1)
       } else if isStubborn {
-        Promise<Int> {
-          await stubborn(gate, "source")
-          return 1
-        }
+        Promise<Int> { await stubborn(gate, "source") }
       } else {
         Promise<Int>.never
       }
@@ -124,11 +118,8 @@ enum Canceller: CaseIterable {
   @Test func taskBeforeARecoveryWithAValue_isWaitedFor() async {
     let scope = PromiseScope()
     let (gate, open) = Promise<Void>.withResolvers()
-    scope.run { [self] in
-      await stubborn(gate, "task")
-      return 1
-    }
-    .replaceError { _ in 2 }.bound(to: scope).ignoreErrors()
+    scope.run { [self] in await stubborn(gate, "task") }.replaceError { _ in 2 }.bound(to: scope)
+      .ignoreErrors()
     let end = scope.close()
     #expect(end.promise.isPending)
     open.fulfill()
@@ -140,19 +131,16 @@ enum Canceller: CaseIterable {
 
   private func gather(_ gathering: Gathering, _ input: Promise<Int>) -> Promise<Void> {
     switch gathering {
-    case .all: return Promise.all([input, .never]).asVoid()
-    case .bounded: return Promise.all(on: .immediate, [0], concurrently: 1) { _ in input }.asVoid()
-    case .race: return Promise.race([input, .never]).asVoid()
-    case .any: return Promise.any([input, .never]).asVoid()
-    case .nested: return Promise.all([Promise.race([input, .never])]).asVoid()
-    case .resolve:
-      let (promise, resolver) = Promise<Int>.withResolvers()
-      resolver.resolve(with: input)
-      return promise.asVoid()
+    case .all: Promise.all([input, .never]).asVoid()
+    case .bounded: Promise.all(on: .immediate, [0], concurrently: 1) { _ in input }.asVoid()
+    case .race: Promise.race([input, .never]).asVoid()
+    case .any: Promise.any([input, .never]).asVoid()
+    case .nested: Promise.all([Promise.race([input, .never])]).asVoid()
+    case .resolve: Promise<Int> { $0.resolve(with: input) }.asVoid()
     case .onCancel:
-      let (promise, resolver) = Promise<Void>.withResolvers()
-      resolver.onCancel { withExtendedLifetime(resolver) { input.cancel() } }
-      return promise
+      Promise { resolver in
+        resolver.onCancel { withExtendedLifetime(resolver) { input.cancel() } }
+      }
     }
   }
 
@@ -200,9 +188,7 @@ enum Canceller: CaseIterable {
 
   @Test func ownErrorOfACancelledCleanup_staysTheError() async throws {
     let (gate, open) = Promise<Void>.withResolvers()
-    let source = Promise<Int> {
-      await stubborn(gate, "source"); return 1
-    }
+    let source = Promise<Int> { await stubborn(gate, "source") }
     let promise = source.finallyThen { Promise<Void>.rejected(Boom()) }
     source.cancel()
     try await expectRejection(of: promise, with: Boom())

@@ -88,6 +88,8 @@
 
   @Test func emptyInputs() async throws {
     try await expectFulfillment(of: Promise.all([Promise<Int>]()), with: [])
+    let bounded = Promise.all([Int](), concurrently: 2) { Promise.value($0) }
+    try await expectFulfillment(of: bounded, with: [])
     #expect(try await Promise.allSettled([Promise<Int>]()).value.isEmpty)
     try await expectRejection(of: Promise<Int>.race([]), with: PromiseError.emptyInput)
     try await expectRejection(of: Promise<Int>.any([]), with: PromiseError.emptyInput)

@@ -116,7 +116,6 @@
       withUnsafeCurrentTask { $0?.cancel() }
       return try await Promise.value(7).value
     }
-    let value = try await task.value
-    #expect(value == 7)
+    #expect(try await task.value == 7)
   }
 }

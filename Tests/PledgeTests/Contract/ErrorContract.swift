@@ -18,8 +18,7 @@
   }
 
   @Test func line8_droppedByAClosureInit_rejectsToo() async throws {
-    let promise = Promise<Int> { _ in }
-    try await expectRejection(of: promise, with: BrokenPromiseError.self)
+    try await expectRejection(of: Promise<Int> { _ in }, with: BrokenPromiseError.self)
     let wrapped = Promise<Int>.wrap { (_: @escaping @Sendable (Int?, (any Error)?) -> Void) in }
     try await expectRejection(of: wrapped, with: BrokenPromiseError.self)
   }

@@ -132,19 +132,7 @@
     itself.value = nil
   }
 
-  // Line 7 at a size suitable for every run; `Stress/Depth.swift` has larger ones.
-  @Test(.apart) func line7_recursiveLoop_isConstantInStackAndMemory() async throws {
-    @Sendable func work() -> Promise<Int> { .value(1) }
-    let rounds = Box<Int>(0)
-    @Sendable func step() -> Promise<Int> {
-      work().then { n in
-        rounds.value += n
-        return rounds.value == 50_000 ? .value(42) : step()
-      }
-    }
-    try await expectFulfillment(of: step(), with: 42, within: .seconds(60))
-  }
-
+  // At a size suitable for every run; `Stress/Depth.swift` has larger ones, and loops.
   @Test(.apart) func line7_longChain_settlesInConstantStack() async throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
     var last = promise

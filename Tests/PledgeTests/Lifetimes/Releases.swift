@@ -32,14 +32,11 @@ extension Lifetimes {
         promise.cancel()
         try await expectCancellation(of: promise)
       case .timedOut:
-        let late = promise.timeout(after: .zero)
-        try await expectRejection(of: late, with: TimeoutError.self)
+        try await expectRejection(of: promise.timeout(after: .zero), with: TimeoutError.self)
       case .lostRace:
-        let race = Promise.race(promise, .value(1))
-        try await expectFulfillment(of: race, with: 1)
+        try await expectFulfillment(of: Promise.race(promise, .value(1)), with: 1)
       case .lostAny:
-        let any = Promise.any(promise, .value(1))
-        try await expectFulfillment(of: any, with: 1)
+        try await expectFulfillment(of: Promise.any(promise, .value(1)), with: 1)
       case .failedAll:
         let all = Promise.all([promise, .rejected(Boom())], cancellingRest: true)
         try await expectRejection(of: all, with: Boom())

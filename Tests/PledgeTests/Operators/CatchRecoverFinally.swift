@@ -105,7 +105,6 @@
     try await expectFulfillment(of: short, with: 2)
     let failing = when.fulfill(1) { $0.finallyThen { Promise<Int>.rejected(OtherError()) } }
     try await expectRejection(of: failing, with: OtherError())
-    let failed = when.reject { $0.finallyThen { Promise.value(1) } }
-    try await expectRejection(of: failed, with: Boom())
+    try await expectRejection(of: when.reject { $0.finallyThen { Promise.value(1) } }, with: Boom())
   }
 }

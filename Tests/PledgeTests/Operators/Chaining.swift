@@ -18,13 +18,11 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
       if value == 0 { throw Boom(code: 7) }
       return value + 1
     }
-    let mapped = when.fulfill(20) { $0.map(on: place.executor, body) }
-    try await expectFulfillment(of: mapped, with: 21)
+    try await expectFulfillment(of: when.fulfill(20) { $0.map(on: place.executor, body) }, with: 21)
     let threw = when.fulfill(0) { $0.map(on: place.executor, body) }
     try await expectRejection(of: threw, with: Boom(code: 7))
     try calls.expect(2)
-    let rejected = when.reject { $0.map(on: place.executor, body) }
-    try await expectRejection(of: rejected, with: Boom())
+    try await expectRejection(of: when.reject { $0.map(on: place.executor, body) }, with: Boom())
     try calls.expect(2)
   }
 
@@ -155,12 +153,11 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
   }
 }
 
-/// Operators on results and errors, and handlers that are `async`.
+/// Operators on results and errors, handlers that are `async`, and operators of guarantees.
 @Suite struct OperatorForms {
   @Test func mapResult() async throws {
     for (promise, result) in [(Promise.value(1), 2), (.rejected(Boom()), 7)] {
-      let mapped = promise.mapResult { (try? $0.get() + 1) ?? 7 }
-      try await expectFulfillment(of: mapped, with: result)
+      try await expectFulfillment(of: promise.mapResult { (try? $0.get() + 1) ?? 7 }, with: result)
     }
   }
 
@@ -189,5 +186,40 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     let (promise, resolver) = Promise<Int>.withResolvers()
     Promise.value(4).done(resolver.fulfill).catch(resolver.reject)
     try await expectFulfillment(of: promise, with: 4)
+  }
+
+  @Test func guaranteeResolver_followsAnotherGuarantee() async throws {
+    let (inner, innerResolver) = Guarantee<Int>.withResolvers()
+    let (outer, resolver) = Guarantee<Int>.withResolvers()
+    resolver.resolve(with: inner)
+    #expect(resolver.isPending)
+    innerResolver.fulfill(3)
+    let seen = CallCounter()
+    #expect(await outer.finally { _ = seen.call() }.value == 3)
+    try seen.expectOnce()
+    #expect(!resolver.isPending)
+  }
+
+  @Test func uncancellable_sparesTheGuarantee() async {
+    let (guarantee, resolver) = Guarantee<Int>.withResolvers()
+    let view = guarantee.uncancellable().map { $0 + 1 }.promise
+    view.cancel()
+    await #expect(throws: CancellationError.self) { try await view.value }
+    #expect(resolver.fulfill(1))
+    #expect(await guarantee.value == 1)
+  }
+
+  @Test func scope_ofAGuarantee() async throws {
+    final class Owner: Sendable { let seen = Recorder<Int>() }
+    let (guarantee, resolver) = Guarantee<Int>.withResolvers()
+    var scope: PromiseScope? = PromiseScope()
+    let owner = Owner()
+    let bound = try #require(scope.map { guarantee.bound(to: $0) })
+    let handled = Guarantee.value(5).done(weak: owner) { owner, value in owner.seen.record(value) }
+    try await handled.value
+    try owner.seen.expect([5])
+    scope = nil
+    try await expectCancellation(of: bound)
+    #expect(!resolver.isPending)
   }
 }

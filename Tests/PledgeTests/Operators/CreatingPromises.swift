@@ -39,8 +39,7 @@
       return 1
     }
     try await expectFulfillment(of: work, with: 1)
-    let failing = Promise<Int>(on: place.executor) { throw Boom() }
-    try await expectRejection(of: failing, with: Boom())
+    try await expectRejection(of: Promise<Int>(on: place.executor) { throw Boom() }, with: Boom())
     #expect(await Guarantee.value(()).map(on: place.executor) { 2 }.value == 2)
   }
 

@@ -73,11 +73,6 @@
     #expect(work.started.events == [0])
   }
 
-  @Test func noElements_giveAnEmptyArray() async throws {
-    let all = Promise.all(on: .immediate, [Int](), concurrently: 2) { [work] in work.start($0) }
-    try await expectFulfillment(of: all, with: [])
-  }
-
   @Test(arguments: Place.all) func transformRunsOnItsExecutor(place: Place) async throws {
     let all = Promise.all(on: place.executor, 0..<20, concurrently: 3) { n -> Promise<Int> in
       try place.probe.expectCurrent()

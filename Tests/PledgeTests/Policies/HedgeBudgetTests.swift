@@ -7,8 +7,7 @@
   @Test(arguments: HedgeForm.allCases)
   func aValueBeforeTheDelay_depositsIntoTheBudget(form: HedgeForm) async throws {
     let budget = try await emptyBudget(tokensPerSuccess: 1)
-    let value = form.hedged(budget, clock) { _ in .value(1) }
-    try await expectFulfillment(of: value, with: 1)
+    try await expectFulfillment(of: form.hedged(budget, clock) { _ in .value(1) }, with: 1)
     #expect(budget.remaining == 1)
   }
 

@@ -91,8 +91,7 @@
     let key = UserKey(number: 1) {
       cache.promise(for: UserKey(number: 1)) { refresh(1) }.ignoreErrors()
     }
-    let found = cache.promise(for: key) { refresh(2) }
-    try await expectFulfillment(of: found, with: 0)
+    try await expectFulfillment(of: cache.promise(for: key) { refresh(2) }, with: 0)
     #expect(refreshes.events == [1])
     #expect(cache.count == 1)
   }

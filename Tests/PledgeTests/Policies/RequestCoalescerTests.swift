@@ -171,8 +171,7 @@
       }
     }
     #expect(cache.count == 10_000)
-    let kept = cache.promise(for: 10_000) { .rejected(Boom()) }
-    try await expectFulfillment(of: kept, with: 10_000)
+    try await expectFulfillment(of: cache.promise(for: 10_000) { .rejected(Boom()) }, with: 10_000)
     cache.removeAll()
     #expect(cache.count == 0)
   }

@@ -178,16 +178,14 @@ extension Promise {
     let scope = PromiseScope()
     let bound = work.bound(to: scope)
     let other = work.map { $0 + 1 }
-    let settled = Promise.value(1).bound(to: scope)
-    try await expectFulfillment(of: settled, with: 1)
+    try await expectFulfillment(of: Promise.value(1).bound(to: scope), with: 1)
     #expect(scope.pendingCount == 1)
     scope.cancelAll()
     #expect(scope.pendingCount == 0)
     try await expectCancellation(of: bound)
     resolver.fulfill(1)
     try await expectFulfillment(of: other, with: 2)
-    let late = Promise.value(2).bound(to: scope)
-    try await expectFulfillment(of: late, with: 2)
+    try await expectFulfillment(of: Promise.value(2).bound(to: scope), with: 2)
   }
 
   @MainActor final class Model {

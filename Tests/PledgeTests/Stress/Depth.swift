@@ -14,25 +14,22 @@
 
   private func extend(_ promise: Promise<Int>, by link: Link) -> Promise<Int> {
     switch link {
-    case .map: return promise.map(on: .immediate) { $0 + 1 }
-    case .then: return promise.then(on: .immediate) { .value($0 + 1) }
+    case .map: promise.map(on: .immediate) { $0 + 1 }
+    case .then: promise.then(on: .immediate) { .value($0 + 1) }
     case .recover:
-      return promise.recover(on: .immediate) { error throws -> Promise<Int> in throw error }
-    case .tap: return promise.tap(on: .immediate) { _ in }
-    case .finally: return promise.finally(on: .immediate) {}
-    case .uncancellable: return promise.uncancellable()
-    case .resolveWith:
-      let (next, resolver) = Promise<Int>.withResolvers()
-      resolver.resolve(with: promise)
-      return next
-    case .adoption: return Promise.value(1).then(on: .immediate) { _ in promise }
-    case .race: return .race([promise])
-    case .any: return .any([promise])
-    case .all: return Promise<[Int]>.all([promise]).map(on: .immediate) { $0[0] }
+      promise.recover(on: .immediate) { error throws -> Promise<Int> in throw error }
+    case .tap: promise.tap(on: .immediate) { _ in }
+    case .finally: promise.finally(on: .immediate) {}
+    case .uncancellable: promise.uncancellable()
+    case .resolveWith: Promise { $0.resolve(with: promise) }
+    case .adoption: Promise.value(1).then(on: .immediate) { _ in promise }
+    case .race: .race([promise])
+    case .any: .any([promise])
+    case .all: Promise<[Int]>.all([promise]).map(on: .immediate) { $0[0] }
     case .variadicAll:
-      return Promise<(Int, Int)>.all(promise, .value(1)).map(on: .immediate) { $0.0 }
+      Promise<(Int, Int)>.all(promise, .value(1)).map(on: .immediate) { $0.0 }
     case .allSettled:
-      return Promise<[Result<Int, any Error>]>.allSettled([promise])
+      Promise<[Result<Int, any Error>]>.allSettled([promise])
         .map(on: .immediate) { try $0[0].get() }
     }
   }
@@ -113,11 +110,7 @@
 
   @Test func chain_withADroppedResolver_isReleased() async {
     await onSmallStack { [links] in
-      var last: Promise<Int>
-      do {
-        let (promise, _) = Promise<Int>.withResolvers()
-        last = promise
-      }
+      var last = Promise<Int> { _ in }
       let (pending, resolver) = Promise<Int>.withResolvers()
       var other = pending
       for _ in 0..<links {

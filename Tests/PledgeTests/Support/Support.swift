@@ -174,11 +174,13 @@ struct StubbornWork: Sendable {
 
   func open() { opener.fulfill() }
 
-  func run() async {
+  /// Returns 1 when it ends.
+  @discardableResult func run() async -> Int {
     changes.record(1)
     starter.fulfill()
     await Task.detached { [gate] in _ = await gate.result }.value
     changes.record(-1)
+    return 1
   }
 }
 
