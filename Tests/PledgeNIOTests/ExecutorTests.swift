@@ -1,12 +1,4 @@
 #if NIO
-  import NIOCore
-  import NIOEmbedded
-  import NIOPosix
-  import Pledge
-  import PledgeNIO
-  import PledgeTesting
-  import Testing
-
   @Suite struct ExecutorTests {
     @Test(arguments: [true, false]) func handler_runsOnTheLoop(settledBefore: Bool) async throws {
       try await withLoop { loop in

@@ -1,11 +1,5 @@
 #if NIO
-  import NIOCore
-  import NIOEmbedded
-  import NIOPosix
   @_spi(DropIns) import Pledge
-  import PledgeNIO
-  import PledgeTesting
-  import Testing
 
   @Suite struct FutureToPromise {
     @Test func value_fulfills() async throws {
@@ -193,9 +187,7 @@
 
   @Suite struct EventLoopPromises {
     @Test func promiseOfAResolver_settlesItsPromise() async throws {
-      let fulfilled = Promise { resolver in
-        resolver.eventLoopPromise(on: someLoop).succeed(7)
-      }
+      let fulfilled = Promise { resolver in resolver.eventLoopPromise(on: someLoop).succeed(7) }
       try await expectFulfillment(of: fulfilled, with: 7)
       let rejected = Promise<Int> { resolver in
         resolver.eventLoopPromise(on: someLoop).fail(Boom())

@@ -1,12 +1,4 @@
 #if NIO
-  import Dispatch
-  import NIOCore
-  import NIOPosix
-  import Pledge
-  import PledgeNIO
-  import PledgeTesting
-  import Testing
-
   /// Many rounds, with cancellations from either side at once: for leaks, and for the sanitizer.
   @Suite struct RoundsTests {
     static let rounds = 100_000
@@ -27,8 +19,7 @@
 
     @Test func completionAgainstCancellation_settlesOnce_andLeavesNothingBehind() async throws {
       try await withLoop { loop in
-        let tracker = LifetimeTracker()
-        let outcomes = Recorder<Bool>()
+        let (tracker, outcomes) = (LifetimeTracker(), Recorder<Bool>())
         for start in stride(from: 0, to: Self.rounds, by: 1000) {
           let pairs = (start..<start + 1000).map { _ in
             let source = loop.makePromise(of: LifetimeTracker.Token.self)

@@ -1,5 +1,3 @@
-@_spi(DropIns) import Pledge
-
 /// A request's trace, as a tracing library stores it.
 private enum Tracing {
   @TaskLocal static var requestID: String?

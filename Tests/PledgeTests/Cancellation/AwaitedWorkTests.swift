@@ -1,5 +1,3 @@
-@_spi(DropIns) import Pledge
-
 /// What a scope waits for besides the tasks that it cancels itself: what these await, and what was
 /// bound too late.
 @Suite struct EndOfAwaitedWork {

@@ -1,5 +1,3 @@
-@_spi(DropIns) import Pledge
-
 /// Contract, lines 8 and 9.
 @Suite struct ErrorContract {
   init() { DiagnosticsLog.install() }

@@ -1,5 +1,3 @@
-@_spi(DropIns) import Pledge
-
 /// Contract, lines 1 to 4.
 @Suite struct SettlementContract {
   // Some tests leave errors unhandled.

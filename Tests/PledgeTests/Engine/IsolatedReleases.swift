@@ -1,5 +1,3 @@
-@_spi(DropIns) import Pledge
-
 /// A closure that is isolated to an actor is released on it, even if it isn't called.
 @Suite struct IsolatedReleases {
   /// Records where it is deallocated.

@@ -1,5 +1,3 @@
-@_spi(DropIns) import Pledge
-
 /// What a budget allows `hedged`.
 @Suite struct HedgeBudgetTests {
   private let clock = TestClock()

@@ -1,5 +1,3 @@
-@_spi(DropIns) import Pledge
-
 /// `LatestOnly`.
 @Suite struct LatestOnlyTests {
   let clock = TestClock()

@@ -1,5 +1,3 @@
-@_spi(DropIns) import Pledge
-
 /// Random chains of tasks and cleanups that ignore cancellation: when a scope has ended, none runs.
 @Suite struct RandomScopes {
   @Test(arguments: [1, 2, 3, 4]) func nothingRuns_whenTheScopeHasEnded(seed: UInt64) async {

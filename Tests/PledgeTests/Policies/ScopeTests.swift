@@ -1,5 +1,3 @@
-@_spi(DropIns) import Pledge
-
 /// Scopes that close, and `cancelAndFinish()`.
 @Suite struct ClosingScopes {
   let log = Recorder<String>()

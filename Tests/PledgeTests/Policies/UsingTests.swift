@@ -1,5 +1,3 @@
-@_spi(DropIns) import Pledge
-
 @Suite struct UsingTests {
   private let log = Recorder<String>()
   private let work = StubbornWork()
