@@ -339,7 +339,7 @@ extension FoundationTests {
 }
 
 private final class RedirectionWitness: NSObject, URLSessionTaskDelegate {
-  let queueName = Guarded<String?>(nil)
+  let queueName = Mutex<String?>(nil)
 
   func urlSession(
     _ session: URLSession, task: URLSessionTask,

@@ -57,20 +57,4 @@ extension URLResponse {
 /// Returns a new progress if `isNeeded`.
 func progress(_ isNeeded: Bool) -> Progress? { isNeeded ? Progress(totalUnitCount: -1) : nil }
 
-/// A value that is guarded by a lock that ThreadSanitizer understands.
-///
-/// `@unchecked Sendable`: `value` is guarded by `lock`.
-final class Guarded<Value>: @unchecked Sendable {
-  private let lock = NSLock()
-  private var value: Value
-
-  init(_ value: Value) { self.value = value }
-
-  func withLock<R>(_ body: (inout Value) throws -> R) rethrows -> R {
-    lock.lock()
-    defer { lock.unlock() }
-    return try body(&value)
-  }
-}
-
 struct Boom: Error, Equatable {}

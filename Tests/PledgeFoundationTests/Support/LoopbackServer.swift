@@ -36,8 +36,8 @@ final class LoopbackServer: Sendable {
   let port: UInt16
   private let listener: Int32
   private let steps = DispatchSemaphore(value: 0)
-  private let events = Guarded<[Event: (count: Int, waiting: [GuaranteeResolver<Void>])]>([:])
-  private let connections = Guarded(0)
+  private let events = Mutex<[Event: (count: Int, waiting: [GuaranteeResolver<Void>])]>([:])
+  private let connections = Mutex(0)
   private let accepted = CallCounter()
 
   init() throws {
@@ -146,10 +146,9 @@ extension LoopbackServer {
       connection.send(
         status: 401, headers: ["WWW-Authenticate: Basic realm=\"here\""], body: Data("who?".utf8))
     case "elsewhere":
-      connection.send(
-        status: 302, headers: ["Location: http://localhost:\(port)/echo"], body: Data())
-    case "nowhere": connection.send(status: 302, body: Data())
-    case "to": connection.send(status: 302, headers: ["Location: \(request.query)"], body: Data())
+      connection.send(status: 302, headers: ["Location: http://localhost:\(port)/echo"])
+    case "nowhere": connection.send(status: 302)
+    case "to": connection.send(status: 302, headers: ["Location: \(request.query)"])
     case "hop":
       let rest = parts.dropFirst(2).joined(separator: "/")
       let target = number > 1 ? "/hop/\(number - 1)/\(rest)" : "/\(rest)"
@@ -158,13 +157,10 @@ extension LoopbackServer {
         headers: ["Location: \(target)", "Content-Length: 0", "Connection: keep-alive"])
     case "bytes": connection.send(status: 200, body: Data(repeating: 0x78, count: number))
     case "status":
-      var headers: [String] = []
-      if request.query.hasPrefix("after=") {
-        let value = request.query.dropFirst("after=".count)
-        headers.append("Retry-After: \(value.removingPercentEncoding ?? "")")
-      }
+      let after = request.query.hasPrefix("after=") ? request.query.dropFirst(6) : nil
+      let headers = after.map { ["Retry-After: \($0.removingPercentEncoding ?? "")"] } ?? []
       connection.send(status: number, headers: headers, body: Data("status \(number)".utf8))
-    case "redirect": connection.send(status: 302, headers: ["Location: /ok"], body: Data())
+    case "redirect": connection.send(status: 302, headers: ["Location: /ok"])
     case "echo":
       let sent = [
         "Type": "content-type", "Encoding": "transfer-encoding", "Length": "content-length",
@@ -173,8 +169,7 @@ extension LoopbackServer {
       .map { "X-\($0): \(request.headers[$1] ?? "none")" }
       connection.send(
         status: 200, headers: ["X-Method: \(request.method)"] + sent, body: request.body)
-    case "see-other":
-      connection.send(status: 303, headers: ["Location: /echo"], body: Data())
+    case "see-other": connection.send(status: 303, headers: ["Location: /echo"])
     case "truncated":
       connection.sendHead(status: 200, headers: ["Content-Length: 1000"])
       connection.send(Data(repeating: 0x78, count: 10))
@@ -253,7 +248,7 @@ private struct Connection {
     return request
   }
 
-  func send(status: Int, headers: [String] = [], body: Data) {
+  func send(status: Int, headers: [String] = [], body: Data = Data()) {
     sendHead(status: status, headers: headers + ["Content-Length: \(body.count)"])
     send(body)
   }
