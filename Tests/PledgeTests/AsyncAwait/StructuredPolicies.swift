@@ -83,14 +83,11 @@
 
   @Test func firstToSucceed_throwsAllErrors() async throws {
     #expect(try await firstToSucceed({ throw Boom() }, { 2 }) == 2)
-    do {
-      _ = try await firstToSucceed(
-        { () -> Int in throw Boom(code: 1) }, { throw Boom(code: 2) },
-        { throw Boom(code: 3) })
-      Issue.record("It succeeds.")
-    } catch let error as AggregateError {
-      #expect(error.errors.map { ($0 as? Boom)?.code } == [1, 2, 3])
+    let error = await #expect(throws: AggregateError.self) {
+      try await firstToSucceed(
+        { () -> Int in throw Boom(code: 1) }, { throw Boom(code: 2) }, { throw Boom(code: 3) })
     }
+    #expect(error?.errors.map { ($0 as? Boom)?.code } == [1, 2, 3])
   }
 
   @Test func concurrentMap_staysBelowTheLimit_inOrder() async throws {

@@ -46,21 +46,14 @@
 
   @Test(arguments: [true, false])
   func combinatorsOfPromisesOneByOne_takeTheSameOptions(cancelling: Bool) async throws {
-    for start in 0..<3 {
-      let pending = Promise<Int>.never
-      switch start {
-      case 0:
-        let race = Promise.race(.value(1), pending, cancellingLosers: cancelling)
-        try await expectFulfillment(of: race, with: 1)
-      case 1:
-        let any = Promise.any(.rejected(Boom()), .value(1), pending, cancellingLosers: cancelling)
-        try await expectFulfillment(of: any, with: 1)
-      default:
-        let all = Promise.all(Promise<String>.rejected(Boom()), pending, cancellingRest: cancelling)
-        try await expectRejection(of: all.asVoid(), with: Boom())
-      }
-      #expect(pending.isPending == !cancelling)
-    }
+    let pending = (0..<3).map { _ in Promise<Int>.never }
+    let race = Promise.race(.value(1), pending[0], cancellingLosers: cancelling)
+    try await expectFulfillment(of: race, with: 1)
+    let any = Promise.any(.rejected(Boom()), .value(1), pending[1], cancellingLosers: cancelling)
+    try await expectFulfillment(of: any, with: 1)
+    let all = Promise.all(Promise<String>.rejected(Boom()), pending[2], cancellingRest: cancelling)
+    try await expectRejection(of: all.asVoid(), with: Boom())
+    #expect(pending.map(\.isPending) == Array(repeating: !cancelling, count: 3))
   }
 
   @Test func cancellingAll_withdrawsFromAll_alsoOfSeveralTypes() async throws {

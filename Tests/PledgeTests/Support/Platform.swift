@@ -12,12 +12,9 @@ func onNewThread(stackSize: Int = 512 * 1024, _ body: @escaping @Sendable () -> 
 
 /// Returns the resident memory of the process, in bytes; nil if it can't be read.
 func residentMemory() -> Int? {
-  guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else {
-    return nil
-  }
-  let fields = text.split(separator: " ")
-  guard fields.count > 1, let pages = Int(fields[1]) else { return nil }
-  return pages * 4096
+  let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
+  let fields = text?.split(separator: " ") ?? []
+  return fields.count > 1 ? Int(fields[1]).map { $0 * 4096 } : nil
 }
 
 /// A random number generator whose numbers depend only on the seed.

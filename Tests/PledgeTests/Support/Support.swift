@@ -62,25 +62,21 @@ struct Place: Sendable, CustomStringConvertible {
   static let immediate = Place(
     description: "immediate", executor: .immediate,
     probe: ExecutorProbe(name: "any thread") { true })
-  static let serialQueue: Place = {
-    let queue = DispatchQueue(label: "pledge.tests.serial")
-    return Place(description: "serial queue", executor: queue, probe: ExecutorProbe(queue))
-  }()
-  static let visitedQueue: Place = {
-    let queue = DispatchQueue(label: "pledge.tests.visited")
-    return Place(
-      description: "visits of a queue", executor: QueueExecutor(queue), probe: ExecutorProbe(queue))
-  }()
-  static let countedQueue: Place = {
-    let queue = DispatchQueue(label: "pledge.tests.counted")
-    return Place(
-      description: "visits counted in a group",
-      executor: QueueExecutor(queue, group: DispatchGroup()), probe: ExecutorProbe(queue))
-  }()
-  static let concurrentQueue: Place = {
-    let queue = DispatchQueue(label: "pledge.tests.concurrent", attributes: .concurrent)
-    return Place(description: "concurrent queue", executor: queue, probe: ExecutorProbe(queue))
-  }()
+  static let serialQueue = onQueue("serial queue") { $0 }
+  static let visitedQueue = onQueue("visits of a queue") { QueueExecutor($0) }
+  static let countedQueue = onQueue("visits counted in a group") {
+    QueueExecutor($0, group: DispatchGroup())
+  }
+  static let concurrentQueue = onQueue("concurrent queue", attributes: .concurrent) { $0 }
+
+  private static func onQueue(
+    _ description: String, attributes: DispatchQueue.Attributes = [],
+    _ executor: (DispatchQueue) -> any PromiseExecutor
+  ) -> Place {
+    let queue = DispatchQueue(label: "pledge.tests", attributes: attributes)
+    return Place(description: description, executor: executor(queue), probe: ExecutorProbe(queue))
+  }
+
   static let global = Place(
     description: "global", executor: .global,
     probe: ExecutorProbe(name: "not the main queue") { !ExecutorProbe.main.isCurrent })

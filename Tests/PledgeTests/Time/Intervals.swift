@@ -43,14 +43,10 @@
       let (pending, resolver) = Promise<Int>.withResolvers()
       let timed = pending.timeout(after: .never)
       let late = pending.timeout(after: DispatchTimeInterval.milliseconds(1))
-      do {
-        _ = try await late.value
-        Issue.record("not timed out")
-      } catch let error as TimeoutError {
-        #expect(error.duration == .milliseconds(1))
-        #expect(error.seconds == 0.001)
-        #expect(error == TimeoutError(duration: .milliseconds(1)))
-      }
+      let error = try await expectRejection(of: late, with: TimeoutError.self)
+      #expect(error.duration == .milliseconds(1))
+      #expect(error.seconds == 0.001)
+      #expect(error == TimeoutError(duration: .milliseconds(1)))
       resolver.fulfill(1)
       #expect(timed.currentResult.map { "\($0)" } == "success(1)")
       try await Promise<Void>.after(DispatchTimeInterval.milliseconds(1)).value
