@@ -17,8 +17,7 @@ extension TraceTests {
       }
     }
 
-    @Test(arguments: cases)
-    func linesAreAsListed(_ example: Case) async throws {
+    @Test(arguments: cases) func linesAreAsListed(_ example: Case) async throws {
       await tracing { trace in
         let kept = await example.make()
         // Handlers and tasks can start on other threads.
@@ -172,9 +171,7 @@ private let cases: [TraceTests.PendingTextTests.Case] = [
     [Promise.retry(on: .immediate, policy, clock: clock) { Promise<Int>.rejected(Oops()) }]
   },
   .init("hedged", [unsettled, " : its handler returned #", "  : waits"]) {
-    with { promise in
-      Promise.hedged(on: .immediate, delay: .seconds(1), clock: clock) { promise }
-    }
+    with { promise in Promise.hedged(on: .immediate, delay: .seconds(1), clock: clock) { promise } }
   },
   .init(
     "using",
@@ -218,8 +215,7 @@ private let cases: [TraceTests.PendingTextTests.Case] = [
     return [coalescer.promise(for: 1) { try await suspend() }, coalescer]
   },
   .init("loader.promise", [unsettled, " : waits", "  " + waits]) {
-    let loader = DataLoader<Int, Int>(clock: clock) { _ in [1: .success(try await suspend())]
-    }
+    let loader = DataLoader<Int, Int>(clock: clock) { _ in [1: .success(try await suspend())] }
     return [loader.promise(for: 1), loader]
   },
   .init("latest.run", [unsettled, " " + waits]) {

@@ -10,14 +10,13 @@ extension TraceTests {
     }
 
     @Test func promisesOfOthers_areLeftOut() async {
-      let started = Promise<Void>.withResolvers()
-      let done = Promise<Void>.withResolvers()
+      let (started, done) = (Promise<Void>.withResolvers(), Promise<Void>.withResolvers())
       // Created here, outside the trace.
       let others = Task {
         _ = await started.promise.result
         for _ in 0..<100 { _ = made().map(on: .immediate) { $0 } }
         let waited = Promise.value(1).map(on: DispatchQueue(label: "other")) { _ in
-          try Self.wait(for: made().map(on: .global) { $0 })
+          try wait(for: made().map(on: .global) { $0 })
         }
         _ = await waited.result
         done.resolver.fulfill()
@@ -34,8 +33,6 @@ extension TraceTests {
       }
       _ = await done.promise.result
     }
-
-    private static func wait(for promise: Promise<Int>) throws -> Int { try promise.wait() }
 
     @Test(.timeLimit(.minutes(10)))
     func promisesDerivedFromTracedOnes_belongToTheTrace() async throws {

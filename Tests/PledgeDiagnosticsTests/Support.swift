@@ -12,6 +12,9 @@
 
 struct Oops: Error {}
 
+/// Blocks, as synchronous handlers may.
+func wait(for promise: Promise<Int>) throws -> Int { try promise.wait() }
+
 /// Calls `body` while a trace records its promises.
 func tracing<Result>(
   limit: Int? = nil, capturesPlaces: Bool = true, _ body: (Trace) throws -> Result
