@@ -81,14 +81,8 @@ extension FoundationTests {
     }
 
     @Test func load_whenTheSessionRefusesRedirects_doesNotFollow() async throws {
-      final class Refusing: NSObject, URLSessionTaskDelegate, Sendable {
-        func urlSession(
-          _ session: URLSession, task: URLSessionTask,
-          willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
-          completionHandler: @escaping @Sendable (URLRequest?) -> Void
-        ) { completionHandler(nil) }
-      }
-      let session = URLSession(configuration: .ephemeral, delegate: Refusing(), delegateQueue: nil)
+      let session = URLSession(
+        configuration: .ephemeral, delegate: Redirecting { _ in nil }, delegateQueue: nil)
       defer { session.finishTasksAndInvalidate() }
       let promise = session.load(try server.url("/redirect"), progress: progress(true))
       #expect(try await promise.value.response.status == 302)
@@ -330,23 +324,14 @@ extension FoundationTests {
       let queue = OperationQueue()
       queue.maxConcurrentOperationCount = 1
       queue.name = "the user's"
-      let delegate = RedirectionWitness()
+      let name = Recorder<String?>()
+      let delegate = Redirecting {
+        name.record(OperationQueue.current?.name)
+        return $0
+      }
       let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: queue)
       _ = try await session.load(server.url("/redirect")).value
-      #expect(delegate.queueName.withLock { $0 } == "the user's")
+      #expect(name.events == ["the user's"])
     }
-  }
-}
-
-private final class RedirectionWitness: NSObject, URLSessionTaskDelegate {
-  let queueName = Mutex<String?>(nil)
-
-  func urlSession(
-    _ session: URLSession, task: URLSessionTask,
-    willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
-    completionHandler: @escaping @Sendable (URLRequest?) -> Void
-  ) {
-    queueName.withLock { $0 = OperationQueue.current?.name }
-    completionHandler(request)
   }
 }

@@ -6,8 +6,9 @@ extension FoundationTests {
     let server: LoopbackServer
     let folder: TemporaryFolder
     let kept = URLSession(configuration: .ephemeral)
+    // Its delegate is called on a concurrent queue.
     let delegated = URLSession(
-      configuration: .ephemeral, delegate: Following(), delegateQueue: OperationQueue())
+      configuration: .ephemeral, delegate: Redirecting { $0 }, delegateQueue: OperationQueue())
     let body = Data((0..<50_000).map { UInt8(truncatingIfNeeded: $0) })
     let count = ProcessInfo.processInfo.environment["PLEDGE_FULL"] == "1" ? 10_000 : 400
 
@@ -74,8 +75,7 @@ extension FoundationTests {
       let arrival: Promise<Data>
       switch random.next(5) {
       case 0: arrival = session.load(request).map(on: .immediate) { data, _ in data }
-      case 1:
-        arrival = session.upload(body, with: request).map(on: .immediate) { data, _ in data }
+      case 1: arrival = session.upload(body, with: request).map(on: .immediate) { data, _ in data }
       case 2:
         arrival = session.upload(fileAt: folder.file("body"), with: request)
           .map(on: .immediate) { data, _ in data }
@@ -131,15 +131,6 @@ extension FoundationTests {
       }
     }
   }
-}
-
-/// Follows redirects, on a concurrent queue.
-private final class Following: NSObject, URLSessionTaskDelegate, Sendable {
-  func urlSession(
-    _ session: URLSession, task: URLSessionTask,
-    willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
-    completionHandler: @escaping @Sendable (URLRequest?) -> Void
-  ) { completionHandler(request) }
 }
 
 /// Vigna's SplitMix64.

@@ -65,19 +65,6 @@ extension FoundationTests {
       #expect(await next.value == 1)
     }
 
-    @Test func next_onceCancelled_releasesTheExpression() async throws {
-      weak var witness: Model?
-      let next = {
-        let model = Model()
-        witness = model
-        return Guarantee.next { model.title }.promise
-      }()
-      #expect(witness != nil)
-      next.cancel()
-      try await waitUntil { witness == nil }
-      await #expect(throws: CancellationError.self) { try await next.value }
-    }
-
     @Test func next_cancelledOnAnotherThread_releasesTheClosuresOnTheActor() async throws {
       let model = Model()
       let released = Recorder<Bool>()

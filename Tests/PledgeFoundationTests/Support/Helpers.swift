@@ -57,4 +57,16 @@ extension URLResponse {
 /// Returns a new progress if `isNeeded`.
 func progress(_ isNeeded: Bool) -> Progress? { isNeeded ? Progress(totalUnitCount: -1) : nil }
 
+/// A delegate that continues with what `answer` returns for the request of a redirect.
+final class Redirecting: NSObject, URLSessionTaskDelegate, Sendable {
+  private let answer: @Sendable (URLRequest) -> URLRequest?
+  init(_ answer: @escaping @Sendable (URLRequest) -> URLRequest?) { self.answer = answer }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask,
+    willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
+    completionHandler: @escaping @Sendable (URLRequest?) -> Void
+  ) { completionHandler(answer(request)) }
+}
+
 struct Boom: Error, Equatable {}
