@@ -102,8 +102,7 @@
   }
 
   @Test func manualExecutor_runsManyHandlersInOrder() {
-    let executor = ManualExecutor()
-    let order = Recorder<Int>()
+    let (executor, order) = (ManualExecutor(), Recorder<Int>())
     let count = 10_000
     for index in 0..<count {
       Promise.value(index).done(on: executor) { order.record($0) }.ignoreErrors()
@@ -115,8 +114,7 @@
   }
 
   @Test func manualExecutor() {
-    let executor = ManualExecutor()
-    let order = Recorder<Int>()
+    let (executor, order) = (ManualExecutor(), Recorder<Int>())
     #expect(!executor.runNext() && !executor.isCurrent)
     for index in 0..<3 {
       Promise.value(index).done(on: executor) { value in

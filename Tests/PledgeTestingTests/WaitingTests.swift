@@ -88,17 +88,14 @@
   }
 }
 
-/// The number of sleepers that a test waits for.
-@Suite struct WaitingForSleepers {
+@Suite struct WaitingForConditions {
   @Test func manyPromises_areWaitedForInLinearTime() async throws {
     let pairs = (0..<20_000).map { _ in Promise<Int>.withResolvers() }
     async let waited: Void = waitForPromises(pairs.map(\.promise))
     for pair in pairs { pair.resolver.fulfill(1) }
     try await waited
   }
-}
 
-@Suite struct WaitingForConditions {
   @Test func conditionThatBecomesTrue_endsTheWait() async throws {
     let counter = CallCounter()
     DispatchQueue.global().async { for _ in 0..<3 { counter.call() } }

@@ -166,8 +166,7 @@ private func issues(
       for number in 0..<count {
         group.addTask {
           let (promise, resolver) = Promise<Int>.withResolvers()
-          let kept = Recorder<Promise<Int>>()
-          let queue = DispatchQueue(label: "of \(number)")
+          let (kept, queue) = (Recorder<Promise<Int>>(), DispatchQueue(label: "of \(number)"))
           let found = try await issues(patience: .seconds(1)) {
             for _ in 0..<20 {
               _ = Promise.value(number).map(on: queue) { $0 }.then(on: .global) { .value($0) }

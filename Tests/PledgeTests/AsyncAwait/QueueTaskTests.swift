@@ -46,8 +46,7 @@
   @Test func abandonedPromise_releasesTheOperation_andEndsTheTask() async throws {
     let queue = DispatchQueue(label: "tasks")
     for start in [Task.held, Task.heldByActor] as [Start] {
-      let lifetimes = LifetimeTracker()
-      let calls = CallCounter()
+      let (lifetimes, calls) = (LifetimeTracker(), CallCounter())
       let (promise, resolver) = Promise<Int>.withResolvers()
       let token = lifetimes.track("captured")
       let task = start(queue, promise) { _ = (token, calls.call()) }

@@ -107,9 +107,7 @@ private struct HandlersWithKeys {
   }
 
   func laterAttempts_andOperationsThatWaited_findThem() async throws {
-    let clock = TestClock()
-    let limiter = Limiter(1)
-    let seen = Recorder<String>()
+    let (clock, limiter, seen) = (TestClock(), Limiter(1), Recorder<String>())
     let first = Promise<Void>.withResolvers()
     let busy = limiter.run { first.promise }
     let waited = Tracing.$requestID.withValue("waited") {

@@ -34,8 +34,7 @@
   }
 
   @Test func secondHedge_hasTheValuesOfTheCaller() async throws {
-    let clock = TestClock()
-    let calls = Recorder<Int>()
+    let (clock, calls) = (TestClock(), Recorder<Int>())
     let id = Request.$id.withValue(1) {
       Promise<Int>.hedged(delay: .seconds(1), clock: clock) { () async throws -> Int in
         calls.record(Request.id)

@@ -36,11 +36,8 @@
   }
 
   @Test(arguments: Await.allCases, Canceller.allCases)
-  func taskThatAwaits_isWaitedForWithWhatItAwaits(
-    _ kind: Await, _ canceller: Canceller
-  ) async throws {
-    let scope = PromiseScope()
-    let work = StubbornWork()
+  func aTask_isWaitedForWithWhatItAwaits(_ kind: Await, _ canceller: Canceller) async throws {
+    let (scope, work) = (PromiseScope(), StubbornWork())
     let bound = task(awaiting: kind, work).bound(to: scope)
     try await expectFulfillment(of: work.started)
     let end = try await canceller.cancel(bound, in: scope)
@@ -92,9 +89,7 @@
   }
 
   @Test func promiseThatAHandlerBindsWhileTheScopeCloses_isWaitedFor() async throws {
-    let scope = PromiseScope()
-    let work = StubbornWork()
-    let inner = Recorder<Promise<Int>>()
+    let (scope, work, inner) = (PromiseScope(), StubbornWork(), Recorder<Promise<Int>>())
     Promise<Int>.never.recover(on: .global) { _ in
       inner.record(Promise { await work.run() }.bound(to: scope))
       return inner.events[0]

@@ -1,8 +1,7 @@
 /// The effects of cancellation that random programs, compared with a reference, don't contain.
 @Suite struct Cancellation {
   @Test func producerThatReleasesItsResolverOnCancellation_notifiesEveryProducer() {
-    let events = Recorder<String>()
-    let producer = Box<Resolver<Int>?>(nil)
+    let (events, producer) = (Recorder<String>(), Box<Resolver<Int>?>(nil))
     let promise = Promise<Int> { producer.value = $0 }
     for name in ["first", "second"] {
       producer.value?.onCancel {
@@ -17,8 +16,7 @@
   }
 
   @Test func runningHandler_isNotInterrupted_andItsPromiseIsRejectedAfterwards() async throws {
-    let executor = ManualExecutor()
-    let box = Box<Promise<Int>?>(nil)
+    let (executor, box) = (ManualExecutor(), Box<Promise<Int>?>(nil))
     let mapped = Promise.value(1).map(on: executor) { value in
       box.value?.cancel()
       #expect(box.value?.isCancelled == true)

@@ -205,8 +205,7 @@ enum Canceller: CaseIterable {
   }
 
   @Test func cleanupThatWaitsForItsOwnPromise_endsWithTheScope() async {
-    let scope = PromiseScope()
-    let own = Recorder<Promise<Int>>()
+    let (scope, own) = (PromiseScope(), Recorder<Promise<Int>>())
     let (gate, open) = Promise<Int>.withResolvers()
     let promise = gate.finallyThen { own.events[0].map { $0 } }
     own.record(promise)

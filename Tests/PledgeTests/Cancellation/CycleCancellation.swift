@@ -10,8 +10,7 @@
       _ start: Promise<Int>, _ next: @escaping @Sendable () -> Promise<Int>
     ) -> Promise<Int> {
       switch self {
-      case .then:
-        start.then(on: .immediate) { _ in next().map(on: .immediate) { $0 } }
+      case .then: start.then(on: .immediate) { _ in next().map(on: .immediate) { $0 } }
       case .recover:
         start.map(on: .immediate) { _ in throw Boom() }
           .recover(on: .immediate) { _ in next().map(on: .immediate) { $0 } }
@@ -32,8 +31,7 @@
     async throws
   {
     let executor = ManualExecutor()
-    let (start, resolver) = Promise<Int>.withResolvers()
-    let source: Promise<Int> = start.recover(on: executor) { _ in .value(2) }
+    let source = Promise<Int>.never.recover(on: executor) { _ in .value(2) }
     let adopting = Promise<Int>.value(0).then(on: .immediate) { _ in source }
     let first = adopting.map(on: .immediate) { $0 }
     let second = Promise<Int>.value(0).then(on: .immediate) { _ in first }
@@ -43,7 +41,6 @@
     #expect(adopting.isPending && first.isPending && second.isPending)
     executor.runAll()
     for promise in [adopting, first, second, consumer] { try await expectCancellation(of: promise) }
-    withExtendedLifetime(resolver) {}
   }
 
   /// Creates promises, each of which waits for one that is made from the next after it has started.

@@ -73,8 +73,7 @@
   }
 
   @Test func race_withASettledOneInTheMiddle_releasesTheRest_newestFirst() throws {
-    let shared = Promise<Int>.never
-    let executor = ManualExecutor()
+    let (shared, executor) = (Promise<Int>.never, ManualExecutor())
     // Only the last consumer to be removed waits for the cleanup.
     let waiting = shared.finally(on: executor) {}
     let first = waiting.then(on: .immediate) { .value($0) }

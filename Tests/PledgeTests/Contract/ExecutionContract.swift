@@ -88,9 +88,7 @@
   func line6_deinitThatBlocksForAnother_onOneConcurrentQueue() async throws {
     final class Blocking: Sendable {
       let hasRun = DispatchSemaphore(value: 0)
-      deinit {
-        Promise.value(hasRun).done(on: .immediate) { $0.wait() }.ignoreErrors()
-      }
+      deinit { Promise.value(hasRun).done(on: .immediate) { $0.wait() }.ignoreErrors() }
     }
     let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
     func chain() -> (Promise<Void>, Resolver<Blocking>) {

@@ -162,9 +162,7 @@ private let handled: [Reports.Case] = [
   },
   // The attempt fails after the cancellation, and before it is returned.
   .init("of an attempt that fails while hedged is cancelled", 0) { error in
-    let clock = TestClock()
-    let result = Box<Promise<Int>?>(nil)
-    let calls = CallCounter()
+    let (clock, result, calls) = (TestClock(), Box<Promise<Int>?>(nil), CallCounter())
     let hedged = Promise<Int>.hedged(on: .immediate, delay: .seconds(1), clock: clock) {
       if calls.call() == 1 { return .never }
       result.value?.cancel()

@@ -38,8 +38,7 @@
   }
 
   @Test func line2_manualExecutor_nothingRunsInsideAttachOrSettle() throws {
-    let executor = ManualExecutor()
-    let calls = CallCounter()
+    let (executor, calls) = (ManualExecutor(), CallCounter())
     let (promise, resolver) = Promise<Int>.withResolvers()
     let first = promise.done(on: executor) { _ in calls.call() }
     resolver.fulfill(1)
@@ -137,9 +136,7 @@
   }
 
   @Test func line4_handlersAttachedInsideHandlers_runAfterThoseBefore() {
-    let executor = ManualExecutor()
-    let order = Recorder<Int>()
-    let promise = Promise.value(1)
+    let (executor, order, promise) = (ManualExecutor(), Recorder<Int>(), Promise.value(1))
     promise.done(on: executor) { _ in
       order.record(1)
       promise.done(on: executor) { _ in order.record(3) }.ignoreErrors()
@@ -178,8 +175,7 @@
   }
 
   @Test func line4_throughAChainOnAQueue_followersDoNotOvertake() async throws {
-    let queue = DispatchQueue(label: "order")
-    let order = Recorder<Int>()
+    let (queue, order) = (DispatchQueue(label: "order"), Recorder<Int>())
     let (promise, resolver) = Promise<Int>.withResolvers()
     let (other, otherResolver) = Promise<Int>.withResolvers()
     let done = [

@@ -45,8 +45,7 @@
   @Test func wait_throws() throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
     resolver.abandon()
-    func wait() throws -> Int { try promise.wait() }
-    #expect(throws: BrokenPromiseError.self) { try wait() }
+    #expect(throws: BrokenPromiseError.self) { try wait(promise) }
   }
 
   @Test func combinators_areAbandonedInTurn_orSettleFromTheOthers() async throws {

@@ -15,8 +15,7 @@ private let situations: [String: @Sendable () async throws -> Void] = [
       rest()
       toldResolver.fulfill()
     }
-    try await expectRejection(
-      of: promise.timeout(after: .milliseconds(1)), with: TimeoutError.self)
+    try await expectRejection(of: promise.timeout(after: .milliseconds(1)), with: TimeoutError.self)
     try await expectFulfillment(of: told)
   },
   "enqueue that blocks delays no timer": {

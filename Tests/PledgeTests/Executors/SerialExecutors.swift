@@ -81,8 +81,7 @@
 
   @Test(arguments: [nil, DispatchGroup()])
   func aQueueExecutor_leavesTheProgramItsPlace(group: DispatchGroup?) async throws {
-    let queue = DispatchQueue(label: "visits")
-    let heard = Recorder<Int>()
+    let (queue, heard) = (DispatchQueue(label: "visits"), Recorder<Int>())
     let executor = QueueExecutor(queue, group: group)
     let chain = Promise.value(()).map(on: executor) {
       queue.async { heard.record(1) }
@@ -95,8 +94,7 @@
   @Test func handlersAttachedInsideEnqueue_keepTheirPlace() async throws {
     // An executor can attach handlers while it receives a job: they come after those attached
     // before.
-    let manual = ManualExecutor()
-    let heard = Recorder<Int>()
+    let (manual, heard) = (ManualExecutor(), Recorder<Int>())
     let (promise, resolver) = Promise<Int>.withResolvers()
     let jobs = CallCounter()
     let attaching = ClosureExecutor { job in

@@ -31,19 +31,16 @@ enum End: CaseIterable {
     promise.tap(on: executor) { [t = token("tap")] _ in _ = t }.ignoreErrors()
     promise.validate { [t = token("validate")] _ in t.label.isEmpty }.ignoreErrors()
     promise.finally(on: executor) { [t = token("finally")] in _ = t }.ignoreErrors()
-    promise.finallyThen { [t = token("finally then")] in
-      Promise.value(t)
-    }.ignoreErrors()
-    promise.recover(on: executor) { [t = token("recover")] _ in Promise.value(t.label.count) }
+    promise.finallyThen { [t = token("finally then")] in Promise.value(t) }.ignoreErrors()
+    promise.recover(on: executor) { [t = token("recover")] _ in .value(t.label.count) }
       .ignoreErrors()
-    promise.replaceError(only: Boom.self) { [t = token("only")] _ in t.label.count }
-      .ignoreErrors()
+    promise.replaceError(only: Boom.self) { [t = token("only")] _ in t.label.count }.ignoreErrors()
     promise.catch(on: executor) { [t = token("catch")] _ in _ = t }
     promise.observe(on: executor) { [t = token("observe")] _ in _ = t }
     promise.watch(on: executor) { [t = token("watch")] _ in _ = t }
-    promise.reduce(on: executor, [1, 2]) { [t = token("reduce")] in .value($0 + $1 + t.label.count)
-    }
-    .ignoreErrors()
+    promise.reduce(on: executor, [1, 2]) { [t = token("reduce")] a, b in
+      .value(a + b + t.label.count)
+    }.ignoreErrors()
     promise.map(on: executor) { [t = token("value")] _ in t }.map { $0 }.ignoreErrors()
   }
 

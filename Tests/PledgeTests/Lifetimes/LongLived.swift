@@ -53,7 +53,7 @@
   }
 
   @Test func racesForAPromiseWithoutOtherConsumers_areReleased_evenTheFirst() throws {
-    let (promise, resolver) = Promise<LifetimeTracker.Token>.withResolvers()
+    let promise = Promise<LifetimeTracker.Token>.never
     let first = LifetimeTracker()
     Promise.race([promise, .value(first.track("first"))], cancellingLosers: false).ignoreErrors()
     for _ in 0..<100 {
@@ -64,12 +64,10 @@
     #expect(first.liveCount == 0)
     #expect(lifetimes.liveCount <= slack)
     try expectPending(promise)
-    withExtendedLifetime(resolver) {}
   }
 
   @Test func tasksOfACoalescersWork_thatStartTheNext_rememberOnlyWhatHasNotEnded() async throws {
-    let requests = RequestCoalescer<Int, Int>()
-    let counts = Recorder<Int>()
+    let (requests, counts) = (RequestCoalescer<Int, Int>(), Recorder<Int>())
     // On the main actor, so that each task starts after the work that started it has ended.
     @MainActor func load(_ number: Int) {
       requests.promise(for: number) { () -> Promise<Int> in
@@ -138,7 +136,7 @@
 
   // More observers than the count of removed observers can hold, and even more live ones.
   @Test func removedObserversAmongManyLivingOnes_areCountedCorrectly() async throws {
-    let (promise, resolver) = Promise<Int>.withResolvers()
+    let promise = Promise<Int>.never
     let living = (0..<10_000).map { _ in promise.map(on: .immediate) { $0 } }
     let removed = (0..<9_000).map { _ in promise.map(on: .immediate) { $0 } }
     let last = promise.map(on: .immediate) { $0 }
@@ -146,7 +144,6 @@
     try expectPending(promise)
     last.cancel()
     #expect(promise.state == "rejected: \(CancellationError())")
-    withExtendedLifetime(resolver) {}
   }
 
   private func observerCount(of promise: Promise<Int>) -> Int { promise.cell.consumerCount }

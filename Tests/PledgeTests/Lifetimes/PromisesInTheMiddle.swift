@@ -113,9 +113,7 @@
   }
 
   @Test(arguments: [false, true])
-  func cancellingOneThatTheProgramHolds_reachesTheProducer_ifItIsTheOnlyConsumer(
-    innermostFirst: Bool
-  ) {
+  func cancellingTheOnlyConsumer_thatTheProgramHolds_reachesTheProducer(innermostFirst: Bool) {
     let row = Four(innermostFirst: innermostFirst)
     row.first.cancel()
     for promise in [row.outer, row.first, row.second, row.inner] {

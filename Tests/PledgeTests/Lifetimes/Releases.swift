@@ -33,10 +33,8 @@ extension Lifetimes {
         try await expectCancellation(of: promise)
       case .timedOut:
         try await expectRejection(of: promise.timeout(after: .zero), with: TimeoutError.self)
-      case .lostRace:
-        try await expectFulfillment(of: Promise.race(promise, .value(1)), with: 1)
-      case .lostAny:
-        try await expectFulfillment(of: Promise.any(promise, .value(1)), with: 1)
+      case .lostRace: try await expectFulfillment(of: Promise.race(promise, .value(1)), with: 1)
+      case .lostAny: try await expectFulfillment(of: Promise.any(promise, .value(1)), with: 1)
       case .failedAll:
         let all = Promise.all([promise, .rejected(Boom())], cancellingRest: true)
         try await expectRejection(of: all, with: Boom())

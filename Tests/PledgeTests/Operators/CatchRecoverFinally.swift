@@ -10,8 +10,7 @@
     try seen.expect(["\(Boom(code: 3))", "finally", "finally"])
   }
 
-  @Test(arguments: When.allCases)
-  func catchOnly(when: When) async throws {
+  @Test(arguments: When.allCases) func catchOnly(when: When) async throws {
     let seen = Recorder<Int>()
     let byType = when.reject(Boom(code: 3)) { promise in
       promise.catch(only: OtherError.self) { _ in seen.record(-1) }
@@ -54,8 +53,7 @@
     #expect(await when.reject { $0.replaceError(with: 7) }.value == 7)
   }
 
-  @Test(arguments: When.allCases)
-  func recoverOnly(when: When) async throws {
+  @Test(arguments: When.allCases) func recoverOnly(when: When) async throws {
     let byType = when.reject(Boom(code: 3)) { promise in
       promise.replaceError(only: OtherError.self) { _ in -1 }
         .replaceError(only: Boom.self) { $0.code }

@@ -156,9 +156,7 @@
   }
 
   @Test(arguments: When.allCases) func resolverThatFollowsAPromise(when: When) async throws {
-    func following(_ source: Promise<Int>) -> Promise<Int> {
-      Promise { $0.resolve(with: source) }
-    }
+    func following(_ source: Promise<Int>) -> Promise<Int> { Promise { $0.resolve(with: source) } }
     try await expectFulfillment(of: when.fulfill(1, following), with: 1)
     try await expectRejection(of: when.reject(Boom(), following), with: Boom())
   }

@@ -36,9 +36,7 @@
 
   @Test func cancelledWhileItWaits_isPassedInPlace() {
     let seen = Recorder<String>()
-    let (promise, resolver) = Promise<Int>.withResolvers()
-    for end in attach(to: promise, seen) { end.cancel() }
+    for end in attach(to: .never, seen) { end.cancel() }
     #expect(seen.events == Array(repeating: "CancellationError() in place", count: 2))
-    resolver.fulfill(1)
   }
 }

@@ -221,9 +221,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
     }
 
   /// Makes a call after another one that failed, or that succeeded and took no time.
-  private static func call(
-    _ breaker: CircuitBreaker, afterSuccess: Bool = false
-  ) -> Promise<Int> {
+  private static func call(_ breaker: CircuitBreaker, afterSuccess: Bool = false) -> Promise<Int> {
     let first = breaker.run { afterSuccess ? Promise.value(0) : .rejected(Boom()) }
     return first.recover(on: .immediate) { _ in .value(0) }
       .then(on: .immediate) { _ in breaker.run { Promise.value(1) } }

@@ -151,8 +151,7 @@
   }
 
   @Test func observer_canUseTheBreaker_andHearsTheChangesInOrder() async throws {
-    let states = Recorder<CircuitBreaker.State>()
-    let itself = Box<CircuitBreaker?>(nil)
+    let (states, itself) = (Recorder<CircuitBreaker.State>(), Box<CircuitBreaker?>(nil))
     let breaker = breaker(observer: { state in
       states.record(state)
       if state == .open, states.events.count < 3 {

@@ -173,8 +173,7 @@
   }
 
   @Test func releasedSequence_cancelsTheOperations_andLeavesNothingBehind() async throws {
-    let tracker = LifetimeTracker()
-    let cancelled = Recorder<Int>()
+    let (tracker, cancelled) = (LifetimeTracker(), Recorder<Int>())
     do {
       let captured = tracker.track()
       let results = results(of: 0..., limit: 3) { number in

@@ -190,8 +190,7 @@ private struct Loading: Sendable {
   }
 
   @Test func keyOfTheOwnBatch_isRejected_otherKeysAreNot() async throws {
-    let clock = TestClock()
-    let holder = Box<DataLoader<Int, Int>?>(nil)
+    let (clock, holder) = (TestClock(), Box<DataLoader<Int, Int>?>(nil))
     let loader = DataLoader<Int, Int>(delay: .seconds(1), clock: clock) { keys in
       guard keys != [9] else { return [9: .success(9)] }
       let loader = try #require(holder.value)

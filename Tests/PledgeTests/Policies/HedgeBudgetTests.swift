@@ -12,8 +12,7 @@
   @Test(arguments: HedgeForm.allCases)
   func aValueAfterTheDelay_depositsNothing(form: HedgeForm) async throws {
     let budget = try await emptyBudget(tokensPerSuccess: 1)
-    let slow = Promise<Int>.withResolvers()
-    let attempts = CallCounter()
+    let (slow, attempts) = (Promise<Int>.withResolvers(), CallCounter())
     let value = form.hedged(budget, clock) { _ in
       attempts.call()
       return slow.promise

@@ -85,8 +85,7 @@
   }
 
   @Test func idle_followsTheLastResult() throws {
-    let limiter = Limiter(1)
-    let order = Recorder<String>()
+    let (limiter, order) = (Limiter(1), Recorder<String>())
     let promise = run(limiter, 0..<1)[0]
     promise.done(on: .immediate) { _ in order.record("result") }.ignoreErrors()
     limiter.idle().done(on: .immediate) { order.record("idle") }.ignoreErrors()
@@ -187,19 +186,6 @@
     try await waitForPromises(promises)
   }
 
-  @Test func aRate_limitsStarts() async throws {
-    let clock = TestClock()
-    let limiter = Limiter(10, rate: .init(2, per: .seconds(1)), clock: clock)
-    let starts = Recorder<Duration>()
-    let promises = (0..<5).map { _ in
-      limiter.run(on: .immediate) { Promise.value(starts.record(clock.now.offset)) }
-    }
-    #expect(starts.count == 2)
-    await clock.run(until: Promise<[Void]>.all(promises))
-    #expect(
-      starts.events == [.zero, .zero, .seconds(1), .seconds(1), .seconds(2)])
-  }
-
   @Test(.timeLimit(.minutes(1)))
   func rate_whenClockEndsItsSleepsEarly_startsTheNextOperation() async throws {
     let limiter = Limiter(5, rate: .init(1, per: .seconds(3600)), clock: EarlyClock())
@@ -296,8 +282,7 @@
   }
 
   @Test func asyncOperation_cancelled_runsUntilItsTaskEnds() async throws {
-    let limiter = Limiter(1)
-    let work = StubbornWork()
+    let (limiter, work) = (Limiter(1), StubbornWork())
     let first = limiter.run { await work.run() }
     let second = limiter.run { 2 }
     let idle = limiter.idle()

@@ -23,8 +23,7 @@
   @Test(arguments: [true, false])
   func handlerOfTheWork_thatRequestsItsKey_isRejected_andTheKeyIsFree(isInPlace: Bool) async throws
   {
-    let requests = RequestCoalescer<Int, Int>()
-    let executor = ManualExecutor()
+    let (requests, executor) = (RequestCoalescer<Int, Int>(), ManualExecutor())
     let (gate, resolver) = Promise<Int>.withResolvers()
     @Sendable func request(_: Int) -> Promise<Int> { requests.promise(for: 1) { .value(-1) } }
     let promise = requests.promise(for: 1) {

@@ -183,8 +183,7 @@
   }
 
   @Test func requestAfterTheWork_isNeverMistakenForARequestOfTheWork() async throws {
-    let numbers = RequestCoalescer<Int, Int>()
-    let late = Recorder<Promise<Int>>()
+    let (numbers, late) = (RequestCoalescer<Int, Int>(), Recorder<Promise<Int>>())
     // On one thread, so that each entry can have the address of an earlier one.
     try await Task { @MainActor in
       for _ in 0..<50 {

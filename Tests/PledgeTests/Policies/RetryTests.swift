@@ -25,10 +25,7 @@
     arguments: [
       (.fixed(attempts: 4, delay: .seconds(60)), [0, 60, 120, 180]),
       (RetryPolicy(attempts: 4, delay: { made in Duration.seconds(made) }), [0, 1, 3, 6]),
-      (
-        .exponential(attempts: 6, from: .seconds(1), maximum: .seconds(5)),
-        [0, 1, 3, 7, 12, 17]
-      ),
+      (.exponential(attempts: 6, from: .seconds(1), maximum: .seconds(5)), [0, 1, 3, 7, 12, 17]),
       (.fixed(attempts: 2, delay: .seconds(10)).withJitter { 0.25 }, [0, 2.5]),
       (requested, [0, 100, 101]),
     ] as [(RetryPolicy, [Double])])
@@ -109,8 +106,7 @@
 
   @Test func attemptTimeout_endsOneAttempt() async throws {
     let policy = RetryPolicy.fixed(attempts: 2, delay: .seconds(1)).withAttemptTimeout(.seconds(10))
-    let never = Promise<Int>.never
-    let count = CallCounter()
+    let (never, count) = (Promise<Int>.never, CallCounter())
     let promise = Promise<Int>.retry(policy, clock: clock) { count.call() == 1 ? never : .value(2) }
     await clock.run(until: promise)
     try await expectFulfillment(of: promise, with: 2)

@@ -21,8 +21,7 @@
 
   @Test func attemptTimeout_cancelsTheAttempt_andWaitsForItsEnd() async throws {
     let policy = RetryPolicy.fixed(attempts: 2, delay: .zero).withAttemptTimeout(.seconds(10))
-    let log = Recorder<String>()
-    let parser = Parser()
+    let (log, parser) = (Recorder<String>(), Parser())
     async let advancing: Void = {
       await clock.sleepers(atLeast: 1)
       await clock.advance(by: .seconds(10))

@@ -10,6 +10,9 @@ func onNewThread(stackSize: Int = 512 * 1024, _ body: @escaping @Sendable () -> 
   done.wait()
 }
 
+/// Blocks, as only synchronous code may.
+func wait(_ promise: Promise<Int>) throws -> Int { try promise.wait() }
+
 /// Returns the resident memory of the process, in bytes; nil if it can't be read.
 func residentMemory() -> Int? {
   let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)

@@ -87,8 +87,7 @@ struct Place: Sendable, CustomStringConvertible {
   }()
   static let custom: Place = {
     // A manual executor that a queue drives.
-    let manual = ManualExecutor()
-    let queue = DispatchQueue(label: "pledge.tests.pump")
+    let (manual, queue) = (ManualExecutor(), DispatchQueue(label: "pledge.tests.pump"))
     let executor = ClosureExecutor { job in
       manual.enqueue(job)
       queue.async { manual.runNext() }

@@ -19,8 +19,7 @@ private let situations: [String: @Sendable () async throws -> Void] = [
 
     // A chain is a consumer.
     let (done, resolver) = Promise<Void>.withResolvers()
-    Promise<Void>.after(.milliseconds(1)).done(on: .immediate) { resolver.fulfill() }
-      .ignoreErrors()
+    Promise<Void>.after(.milliseconds(1)).done(on: .immediate) { resolver.fulfill() }.ignoreErrors()
     try await expectFulfillment(of: done)
   },
   "the timer of an operation is released at once": {
