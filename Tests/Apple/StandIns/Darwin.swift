@@ -56,11 +56,3 @@ public func mmap(
 ) -> UnsafeMutableRawPointer! { nil }
 @discardableResult
 public func munmap(_ address: UnsafeMutableRawPointer!, _ size: Int) -> Int32 { 0 }
-
-public struct rusage {
-  public var ru_nivcsw: Int = 0
-  public init() {}
-}
-
-@discardableResult
-public func getrusage(_ who: Int32, _ usage: UnsafeMutablePointer<rusage>!) -> Int32 { 0 }

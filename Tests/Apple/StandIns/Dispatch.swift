@@ -97,7 +97,6 @@ public struct DispatchTime: Comparable, Sendable {
   public let rawValue: UInt64
   public init(uptimeNanoseconds: UInt64) { rawValue = uptimeNanoseconds }
   public static func now() -> DispatchTime { fatalError() }
-  public static let distantFuture = DispatchTime(uptimeNanoseconds: .max)
   public static func < (a: DispatchTime, b: DispatchTime) -> Bool { a.rawValue < b.rawValue }
 }
 

@@ -51,10 +51,10 @@ public enum ComparisonResult: Int, Sendable {
 open class NSDictionary: NSObject { public init(dictionary: [AnyHashable: Any]) {} }
 
 open class NSLock: NSObject, @unchecked Sendable {
+  public func withLock<R>(_ body: () throws -> R) rethrows -> R { try body() }
   public func lock() {}
   public func unlock() {}
 }
-extension NSLock { public func withLock<R>(_ body: () throws -> R) rethrows -> R { try body() } }
 
 public struct Data: Hashable, RandomAccessCollection, MutableCollection,
   RangeReplaceableCollection, Sendable, Codable
@@ -129,7 +129,6 @@ open class DateFormatter: NSObject, @unchecked Sendable {
   public var timeZone: TimeZone!
   public var dateFormat: String!
   public func date(from text: String) -> Date? { nil }
-  public func string(from date: Date) -> String { "" }
 }
 
 extension String: _ObjectiveCBridgeable {
@@ -217,6 +216,7 @@ public struct URLError: Error, Hashable, Sendable {
     public init(rawValue: Int) { self.rawValue = rawValue }
   }
   public init(_ code: Code, userInfo: [String: Any] = [:]) { self.code = code }
+  public static var cancelled: Code { .cancelled }
   public init(_nsError error: NSError) { code = .unknown }
   public let code: Code
   public var userInfo: [String: Any] { [:] }
@@ -241,22 +241,6 @@ extension URLError.Code {
   public static var zeroByteResource: Self { Self(rawValue: -13) }
   public static var secureConnectionFailed: Self { Self(rawValue: -14) }
   public static var cannotLoadFromNetwork: Self { Self(rawValue: -15) }
-}
-extension URLError {
-  public static var cancelled: Code { .cancelled }
-  public static var timedOut: Code { .timedOut }
-  public static var cannotFindHost: Code { .cannotFindHost }
-  public static var cannotConnectToHost: Code { .cannotConnectToHost }
-  public static var networkConnectionLost: Code { .networkConnectionLost }
-  public static var dnsLookupFailed: Code { .dnsLookupFailed }
-  public static var notConnectedToInternet: Code { .notConnectedToInternet }
-  public static var badServerResponse: Code { .badServerResponse }
-  public static var unknown: Code { .unknown }
-  public static var cannotParseResponse: Code { .cannotParseResponse }
-  public static var resourceUnavailable: Code { .resourceUnavailable }
-  public static var zeroByteResource: Code { .zeroByteResource }
-  public static var secureConnectionFailed: Code { .secureConnectionFailed }
-  public static var cannotLoadFromNetwork: Code { .cannotLoadFromNetwork }
 }
 public enum POSIXErrorCode: Int32, Sendable {
   case EPERM = 1, ENOENT, EIO = 5, ECONNRESET = 54, ENOTCONN = 57, ETIMEDOUT = 60
@@ -429,7 +413,6 @@ open class FileHandle: NSObject, @unchecked Sendable {
   public convenience init(forWritingTo url: URL) throws { self.init(fileDescriptor: 0) }
   public convenience init(forReadingFrom url: URL) throws { self.init(fileDescriptor: 0) }
   public class var standardError: FileHandle { fatalError() }
-  public var fileDescriptor: Int32 { 0 }
   public func readDataToEndOfFile() -> Data { Data() }
   public func write(_ data: Data) {}
   @available(macOS 10.15, iOS 13, tvOS 13, watchOS 6, *) public func close() throws {}
