@@ -13,9 +13,8 @@
       try expectCounter(label, dimensions).totalValue
     }
 
-    fileprivate func level(_ label: String, _ dimensions: [(String, String)] = []) throws -> Double
-    {
-      try expectMeter(label, dimensions).lastValue ?? 0
+    fileprivate func level(_ label: String, _ tags: [(String, String)] = []) throws -> Double {
+      try expectMeter(label, tags).lastValue ?? 0
     }
 
     fileprivate func levels(_ label: String, _ dimensions: [(String, String)]) throws -> [Double] {

@@ -27,9 +27,7 @@
   }
 
   /// Not a cycle: the second request follows promises that the first one has marked.
-  @Test func secondRequest_whenTheCancelledSourceHasAnotherConsumer_leavesTheRestWaiting()
-    async throws
-  {
+  @Test func secondRequest_whenTheSourceHasAnotherConsumer_leavesTheRestWaiting() async throws {
     let executor = ManualExecutor()
     let source = Promise<Int>.never.recover(on: executor) { _ in .value(2) }
     let adopting = Promise<Int>.value(0).then(on: .immediate) { _ in source }

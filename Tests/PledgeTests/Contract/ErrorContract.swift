@@ -46,7 +46,7 @@
     }
   }
 
-  @Test func line9_report_namesThePlaceOnce() {
+  @Test func line9_report_namesThePlaceOnce() throws {
     let line: UInt = #line + 1
     do { _ = Promise<Int>.rejected(Boom(code: 9098)) }
     #expect(
@@ -56,14 +56,8 @@
         \(line)). End the chain with `catch` or `ignoreErrors`.
         """
       ])
-    let broken: BrokenPromiseError
-    do {
-      let promise = Promise<Int> { _ in }
-      guard case .failure(let error as BrokenPromiseError) = promise.currentResult else {
-        Issue.record("The promise isn't broken.")
-        return
-      }
-      broken = error
+    let broken = try #require(throws: BrokenPromiseError.self) {
+      try Promise<Int> { _ in }.currentResult?.get()
     }
     #expect(
       DiagnosticsLog.texts(of: broken) == [

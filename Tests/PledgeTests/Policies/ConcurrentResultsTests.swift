@@ -59,9 +59,8 @@
     }
   }
 
-  @Test(arguments: [1, 0, -1]) func bufferLimitOfOne_startsOneAtATime(_ bufferLimit: Int)
-    async throws
-  {
+  @Test(arguments: [1, 0, -1])
+  func bufferLimitOfOne_startsOneAtATime(_ bufferLimit: Int) async throws {
     let results = results(of: 0..<3, limit: 8, bufferLimit: bufferLimit) { [work] in
       try await work.start($0).value
     }

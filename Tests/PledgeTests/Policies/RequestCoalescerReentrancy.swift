@@ -21,8 +21,7 @@
 
   /// The work's handler requests the same key, in place or elsewhere.
   @Test(arguments: [true, false])
-  func handlerOfTheWork_thatRequestsItsKey_isRejected_andTheKeyIsFree(isInPlace: Bool) async throws
-  {
+  func handlerThatRequestsItsKey_isRejected_andTheKeyIsFree(isInPlace: Bool) async throws {
     let (requests, executor) = (RequestCoalescer<Int, Int>(), ManualExecutor())
     let (gate, resolver) = Promise<Int>.withResolvers()
     @Sendable func request(_: Int) -> Promise<Int> { requests.promise(for: 1) { .value(-1) } }

@@ -182,8 +182,7 @@ struct StubbornWork: Sendable {
 extension Promise {
   /// Creates a promise that stays pending without its resolver, and a counter of how often its
   /// producer is told of a cancellation.
-  static func withToldProducer() -> (promise: Promise, resolver: Resolver<Value>, told: CallCounter)
-  {
+  static func withToldProducer() -> (Promise, Resolver<Value>, told: CallCounter) {
     let (promise, resolver) = withResolvers()
     let told = CallCounter()
     resolver.onCancel { withExtendedLifetime(resolver) { _ = told.call() } }
