@@ -20,6 +20,7 @@ enum Canceller: CaseIterable {
 /// What code that waits for the end of cancelled work waits for, besides tasks.
 @Suite struct EndOfCleanups {
   let log = Recorder<String>()
+  let scope = PromiseScope()
 
   enum Step: CaseIterable { case asyncFinally, finallyThen, asyncRecover, recover, using }
 
@@ -67,7 +68,6 @@ enum Canceller: CaseIterable {
   private func expectWaiting(
     _ step: Step, _ canceller: Canceller, isRunning: Bool, isStubborn: Bool
   ) async throws {
-    let scope = PromiseScope()
     let (gate, open) = Promise<Void>.withResolvers()
     let (started, start) = Promise<Void>.withResolvers()
     let fails = step == .asyncRecover || step == .recover
@@ -116,7 +116,6 @@ enum Canceller: CaseIterable {
   }
 
   @Test func taskBeforeARecoveryWithAValue_isWaitedFor() async {
-    let scope = PromiseScope()
     let (gate, open) = Promise<Void>.withResolvers()
     scope.run { [self] in await stubborn(gate, "task") }.replaceError { _ in 2 }.bound(to: scope)
       .ignoreErrors()
@@ -167,7 +166,6 @@ enum Canceller: CaseIterable {
   }
 
   @Test func manyCleanupsInARow_areAllWaitedFor() async throws {
-    let scope = PromiseScope()
     let (gate, open) = Promise<Void>.withResolvers()
     var promise = Promise<Int>.never
     for number in 0..<200 {
@@ -197,7 +195,6 @@ enum Canceller: CaseIterable {
 
   @Test func uncancellableWork_isNotWaitedFor() async {
     let (shared, resolver) = Promise<Int>.withResolvers()
-    let scope = PromiseScope()
     shared.uncancellable().bound(to: scope).ignoreErrors()
     await scope.close().value
     #expect(shared.isPending && !shared.isCancelled)

@@ -2,7 +2,7 @@
 ///
 /// It runs in processes of its own: these tests use real timers, and block all threads of a pool.
 @Suite struct TimersUnderLoad {
-  @Test(arguments: situations.keys.sorted()) func noTimerIsHeldUp(in situation: String) async {
+  @Test(arguments: situations.keys.sorted()) func noTimerIsDelayed(in situation: String) async {
     await #expect(processExitsWith: .success) { [situation] in try await situations[situation]?() }
   }
 }

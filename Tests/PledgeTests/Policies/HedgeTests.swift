@@ -3,9 +3,9 @@
 /// `hedged`.
 @Suite struct HedgeTests {
   private let clock = TestClock()
+  private let count = CallCounter()
 
   @Test func guarantees_areHedged() async throws {
-    let count = CallCounter()
     let promise: Promise = Promise.hedged(delay: .seconds(1), clock: clock) {
       count.call() == 1 ? Guarantee<Int>.never : Guarantee.value(2)
     }
@@ -50,7 +50,6 @@
   }
 
   @Test(arguments: 0..<100) func aQuickFirstAttempt_isTheOnlyOne(round: Int) async throws {
-    let count = CallCounter()
     let promise = Promise.hedged(attempts: 3, delay: .seconds(1), clock: clock) {
       Promise.value(count.call())
     }
@@ -89,7 +88,6 @@
   }
 
   @Test func anAttemptThatFailsInPlace_leavesTheDelayToTheNext() async throws {
-    let count = CallCounter()
     let promise = Promise<Int>.hedged(
       on: .immediate, attempts: 3, delay: .seconds(1), clock: clock
     ) {
@@ -106,7 +104,6 @@
 
   @Test func anAbandonedAttempt_isFollowedByTheNext_afterTheDelay() async throws {
     let (abandoned, resolver) = Promise<Int>.withResolvers()
-    let count = CallCounter()
     let promise = Promise.hedged(on: .immediate, delay: .seconds(1), clock: clock) {
       count.call() == 1 ? abandoned : .value(2)
     }

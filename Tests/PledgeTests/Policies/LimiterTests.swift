@@ -4,6 +4,8 @@
   init() { DiagnosticsLog.install() }
 
   let work = BoundedAll.Work()
+  let limiter = Limiter(1)
+  let clock = TestClock()
 
   private func run(_ limiter: Limiter, _ range: Range<Int>) -> [Promise<String>] {
     range.map { n in limiter.run(on: .immediate) { [work] in work.start(n) } }
@@ -25,7 +27,6 @@
   }
 
   @Test func pauseAndResume() async throws {
-    let limiter = Limiter(1)
     limiter.pause()
     let promises = run(limiter, 0..<2)
     #expect(work.started.count == 0)
@@ -41,7 +42,6 @@
   }
 
   @Test func cancelledOperations_leaveNothingInTheQueue() async throws {
-    let limiter = Limiter(1)
     let first = run(limiter, 0..<2)
     for n in 0..<1_000 {
       limiter.run(on: .immediate, priority: n % 2) { Promise<Void>.never }.cancel()
@@ -54,7 +54,6 @@
   }
 
   @Test func clear_rejectsWhatWaits() async throws {
-    let limiter = Limiter(1)
     let promises = run(limiter, 0..<3)
     limiter.clear()
     try await expectCancellation(of: promises[1])
@@ -65,7 +64,6 @@
   }
 
   @Test func idle() async throws {
-    let limiter = Limiter(1)
     try await expectFulfillment(of: limiter.idle())
     let promises = run(limiter, 0..<2)
     let idle = limiter.idle()
@@ -94,7 +92,6 @@
   }
 
   @Test func idle_cancelled_leavesNothing() async throws {
-    let limiter = Limiter(1)
     let promises = run(limiter, 0..<1)
     let first = limiter.idle()
     for _ in 0..<100 { limiter.idle().cancel() }
@@ -105,7 +102,6 @@
   }
 
   @Test func manyPriorities_startFromHighestToLowest() throws {
-    let limiter = Limiter(1)
     let (gate, resolver) = Promise<Void>.withResolvers()
     limiter.run(on: .immediate) { gate }.ignoreErrors()
     let order = Recorder<Int>()
@@ -125,7 +121,6 @@
   }
 
   @Test func cancellingAWaitingOne_takesItOut_aRunningOne_cancelsIt() async throws {
-    let limiter = Limiter(1)
     let promises = run(limiter, 0..<3)
     promises[1].cancel()
     #expect(limiter.waitingCount == 1)
@@ -139,14 +134,12 @@
   }
 
   @Test func throwingOperation_rejects_andMakesRoom() async throws {
-    let limiter = Limiter(1)
     let failed: Promise<Int> = limiter.run { throw Boom() }
     try await expectRejection(of: failed, with: Boom())
     try await expectFulfillment(of: limiter.run { Promise.value(1) }, with: 1)
   }
 
   @Test(.apart) func manyOperations_settledAtOnce_needNoStack() async throws {
-    let limiter = Limiter(1)
     limiter.pause()
     let promises = (0..<20_000).map { n in limiter.run { Promise.value(n) } }
     limiter.resume()
@@ -155,7 +148,6 @@
   }
 
   @Test func limitSetToLessThanOne_rejectsWaitingAndNewOperations_untilItIsRaised() async throws {
-    let limiter = Limiter(1)
     let promises = run(limiter, 0..<2)
     limiter.limit = 0
     let error = PromiseError.invalidArgument("A limiter needs a limit of at least 1, not 0.")
@@ -172,7 +164,6 @@
   }
 
   @Test func aLimitCanBeChanged() async throws {
-    let limiter = Limiter(1)
     let promises = run(limiter, 0..<4)
     limiter.limit = 3
     #expect(work.started.events == [0, 1, 2])
@@ -195,7 +186,6 @@
   }
 
   @Test func aRate_countsEachStartForOnePeriod() async throws {
-    let clock = TestClock()
     let limiter = Limiter(10, rate: .init(2, per: .seconds(2)), clock: clock)
     let starts = Recorder<Duration>()
     func run() -> Promise<Void> {
@@ -209,7 +199,6 @@
   }
 
   @Test func aRate_hasOneTimer_whileOperationsWaitForIt() async throws {
-    let clock = TestClock()
     let limiter = Limiter(10, rate: .init(1_000, per: .seconds(3600)), clock: clock)
     for _ in 0..<1_000 { _ = try await limiter.perform { 1 } }
     #expect(clock.sleeperCount == 0)
@@ -250,7 +239,6 @@
 
   @Test(arguments: Cancellation.allCases)
   func operationsCancelledTogether_dontStartOneAnother(_ cancellation: Cancellation) async throws {
-    let clock = TestClock()
     let limiter = Limiter(1, rate: .init(2, per: .seconds(60)), clock: clock)
     let calls = CallCounter()
     let operations = (0..<50).map { _ in
@@ -266,7 +254,6 @@
   }
 
   @MainActor @Test func perform_cancelledJustAfterItsStart_doesntCallTheOperation() async throws {
-    let limiter = Limiter(1)
     let (running, end) = Promise<Void>.withResolvers()
     limiter.run(on: .immediate) { running }.ignoreErrors()
     let calls = CallCounter()

@@ -2,6 +2,7 @@
 @Suite struct ClosingScopes {
   let log = Recorder<String>()
   let work = StubbornWork()
+  let scope = PromiseScope()
 
   /// A task that ignores its cancellation until the work is open.
   private func stubborn() async {
@@ -52,12 +53,10 @@
   }
 
   @Test func close_ofAnEmptyScope_isFulfilledImmediately() {
-    let scope = PromiseScope()
     #expect(!scope.close().promise.isPending && scope.isClosed)
   }
 
   @Test func workOfAClosedScope_isRejected_andDoesNotStart() async throws {
-    let scope = PromiseScope()
     scope.close()
     let pending = Promise<Int>.never
     let works = [
@@ -75,7 +74,6 @@
   }
 
   @Test func aPromiseWithAnotherConsumer_isNotWaitedFor() async throws {
-    let scope = PromiseScope()
     let (shared, resolver) = Promise<Int>.withResolvers()
     let other = shared.map { $0 }
     shared.bound(to: scope).ignoreErrors()
