@@ -20,6 +20,8 @@ private func issues(
 }
 
 @Suite struct CheckTests {
+  private let kept = Recorder<Promise<Int>>()
+
   @Test func testThatLeavesNothing_orWorkThatEnds_hasNoIssue() async throws {
     let found = try await issues(patience: .seconds(60)) {
       try await expectFulfillment(of: Promise.value(1).map { $0 + 1 }.then { .value($0) }, with: 2)
@@ -51,7 +53,6 @@ private func issues(
 
   @Test func pendingPromise_isAnIssueWithTheTree() async throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
-    let kept = Recorder<Promise<Int>>()
     let found = try await issues {
       let inner = Promise<Int> { resolver in kept.record(promise.tap { resolver.resolve($0) }) }
       kept.record(inner.map { $0 + 1 })
@@ -84,7 +85,6 @@ private func issues(
   }
 
   @Test func settledPromiseInMemory_isALeak() async throws {
-    let kept = Recorder<Promise<Int>>()
     let found = try await issues {
       let promise = Promise.value(1).map(on: .immediate) { $0 }
       kept.record(promise)
@@ -119,7 +119,6 @@ private func issues(
   @Test(arguments: [PromiseCheckTrait.Problems.unhandledRejections, .pendingPromises, .leaks, []])
   func kindsThatAreNotChosen_areNoIssues(problems: PromiseCheckTrait.Problems) async throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
-    let kept = Recorder<Promise<Int>>()
     let found = try await issues(problems) {
       kept.record(promise.map(on: .immediate) { $0 })
       kept.record(Promise.value(1).map(on: .immediate) { $0 })
@@ -145,7 +144,6 @@ private func issues(
 
   @Test func cancelledTest_doesNotWait() async throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
-    let kept = Recorder<Promise<Int>>()
     let task = Task {
       try await issues(.pendingPromises, patience: .seconds(3600)) {
         kept.record(promise.map { $0 })

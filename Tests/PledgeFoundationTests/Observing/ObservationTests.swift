@@ -22,8 +22,9 @@ private actor Keeper {
 
 extension FoundationTests {
   @Suite @MainActor struct Observing {
+    private let model = Model()
+
     @Test func next_isFulfilledWithTheNewValue() async throws {
-      let model = Model()
       let next = Guarantee.next { model.title }
       #expect(next.isPending)
       model.count = 5
@@ -34,7 +35,6 @@ extension FoundationTests {
     }
 
     @Test func next_afterSeveralChangesInOneGo_hasTheLastValue() async throws {
-      let model = Model()
       let next = Guarantee.next { "\(model.title)\(model.count)" }
       model.title = "b"
       model.count = 1
@@ -43,7 +43,6 @@ extension FoundationTests {
     }
 
     @Test func next_where_waitsForTheValueThatIsWanted() async throws {
-      let model = Model()
       let evaluated = CallCounter()
       let next = Guarantee.next(
         of: {
@@ -66,7 +65,6 @@ extension FoundationTests {
     }
 
     @Test func next_cancelledOnAnotherThread_releasesTheClosuresOnTheActor() async throws {
-      let model = Model()
       let released = Recorder<Bool>()
       let next = {
         let (title, wanted) = (Witness(released), Witness(released))
@@ -82,7 +80,6 @@ extension FoundationTests {
     }
 
     @Test func next_cancelledAfterTheChange_isCancelled() async throws {
-      let model = Model()
       let next = Guarantee.next { model.title }.promise
       model.title = "b"
       next.cancel()

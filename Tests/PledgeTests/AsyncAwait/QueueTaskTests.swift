@@ -1,8 +1,9 @@
 @_spi(DropIns) @testable import Pledge
 
 @Suite struct QueueTaskTests {
+  private let queue = DispatchQueue(label: "tasks")
+
   @Test(arguments: [false, true]) func task_startsInTheOrderOfHandlers(isSettled: Bool) async {
-    let queue = DispatchQueue(label: "tasks")
     let probe = ExecutorProbe(queue)
     let (promise, resolver) = Promise<Int>.withResolvers()
     if isSettled { resolver.fulfill(0) }
@@ -27,7 +28,6 @@
   }
 
   @Test func withoutTaskExecutors_runsOnTheQueue() async {
-    let queue = DispatchQueue(label: "tasks")
     let probe = ExecutorProbe(queue)
     let (promise, resolver) = Promise<Int>.withResolvers()
     let (other, otherResolver) = Promise<Int>.withResolvers()
@@ -44,7 +44,6 @@
   }
 
   @Test func abandonedPromise_releasesTheOperation_andEndsTheTask() async throws {
-    let queue = DispatchQueue(label: "tasks")
     for start in [Task.held, Task.heldByActor] as [Start] {
       let (lifetimes, calls) = (LifetimeTracker(), CallCounter())
       let (promise, resolver) = Promise<Int>.withResolvers()

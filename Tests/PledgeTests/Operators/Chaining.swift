@@ -10,8 +10,9 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
 /// `then`, `map`, `compactMap`, `done`, `get`, `tap`, `validate`, `reduce`, on promises that settle
 /// at any time, on any executor: values, errors and throws.
 @Suite struct Chaining {
+  private let calls = CallCounter()
+
   @Test(arguments: When.allCases, Place.all) func map(when: When, place: Place) async throws {
-    let calls = CallCounter()
     let body = { @Sendable (value: Int) throws -> Int in
       calls.call()
       try place.probe.expectCurrent()
@@ -39,7 +40,6 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
       let failed = when.fulfill(1) { $0.then(on: on) { _ in inner.reject(Boom(code: 2)) { $0 } } }
       try await expectRejection(of: failed, with: Boom(code: 2))
     }
-    let calls = CallCounter()
     let rejected = when.reject { $0.then(on: on) { .value($0 + calls.call()) } }
     try await expectRejection(of: rejected, with: Boom())
     try calls.expectNever()

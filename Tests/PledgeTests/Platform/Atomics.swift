@@ -7,8 +7,9 @@
     let flag = Atomic(false)
   }
 
+  private let words = Words()
+
   @Test func eachWord_hasItsOwnPlace() {
-    let words = Words()
     words.word.store(3, ordering: .releasing)
     words.int.store(-4, ordering: .relaxed)
     words.flag.store(true, ordering: .releasing)
@@ -19,7 +20,6 @@
   }
 
   @Test func updates_returnTheOldValue() {
-    let words = Words()
     #expect(words.int.wrappingAdd(3, ordering: .relaxed) == 7)
     #expect(words.int.wrappingSubtract(11, ordering: .acquiring) == 10)
     #expect(words.int.load(ordering: .relaxed) == -1)
@@ -31,14 +31,12 @@
   }
 
   @Test func compareExchange_exchangesTheExpectedValueOnly() {
-    let words = Words()
     #expect(words.int.compareExchange(expected: 8, desired: 1, ordering: .relaxed) == (false, 7))
     #expect(words.int.compareExchange(expected: 7, desired: 1, ordering: .acquiring) == (true, 7))
     #expect(words.int.load(ordering: .relaxed) == 1)
   }
 
   @Test func manyThreads_countEachOfTheirSteps() {
-    let words = Words()
     let mutex = Guarded()
     DispatchQueue.concurrentPerform(iterations: 8) { _ in
       for _ in 0..<1000 {

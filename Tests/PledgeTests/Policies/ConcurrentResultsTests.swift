@@ -1,5 +1,6 @@
 @Suite struct ConcurrentResultsTests {
   private let work = BoundedAll.Work()
+  private let started = Recorder<Int>()
 
   @Test(arguments: [false, true])
   func results_areInTheOrderOfCompletion_orOfInputs(_ ordered: Bool) async throws {
@@ -45,7 +46,6 @@
 
   @Test(arguments: [false, true])
   func noMoreWaitUnreadThanTheBufferLimit(_ ordered: Bool) async throws {
-    let started = Recorder<Int>()
     let results = results(of: 0..., limit: 2, bufferLimit: 5, ordered: ordered) { number in
       started.record(number)
       return number
@@ -128,7 +128,6 @@
   }
 
   @Test func addedInput_beforeTheFirstRead_startsNothing() async throws {
-    let started = Recorder<Int>()
     let results = results(of: [Int](), limit: 1) { started.record($0) }
     results.append(1)
     #expect(started.count == 0)
@@ -160,7 +159,6 @@
   }
 
   @Test func readerThatWasCancelledBefore_startsNothing() async throws {
-    let started = Recorder<Int>()
     let results = results(of: 0..., limit: 3) { started.record($0) }
     await #expect(throws: CancellationError.self) {
       try await Task {
