@@ -28,9 +28,7 @@ import Testing
 
   @Test func transientErrors_areRetried_andOthersAreNot() async throws {
     let (clock, calls) = (TestClock(), CallCounter())
-    let news = loadNews(clock: clock) {
-      calls.call() < 3 ? .rejected(Offline()) : .value(["rain"])
-    }
+    let news = loadNews(clock: clock) { calls.call() < 3 ? .rejected(Offline()) : .value(["rain"]) }
     await clock.run(until: news)
     try await expectFulfillment(of: news, with: ["rain"])
     let failed = loadNews(clock: clock) {

@@ -12,9 +12,7 @@
 
   private struct Boom: Error, Equatable {}
 
-  private enum Context {
-    @TaskLocal static var id = "none"
-  }
+  private enum Context { @TaskLocal static var id = "none" }
 
   @Suite struct RequestTests {
     @Test func load_hasTheResponse() async throws {
@@ -148,8 +146,7 @@
     @Test func errorOfTheReceiver_endsTheRequest() async throws {
       try await withServer { client, server, log in
         let request = try HTTPClient.Request(url: "\(server)/part")
-        try await expectRejection(
-          of: client.stream(request) { _ in throw Boom() }, with: Boom())
+        try await expectRejection(of: client.stream(request) { _ in throw Boom() }, with: Boom())
         try await log.happens(.closed("/part"))
         let rejected = client.stream(request) { _ in
           Promise.value(()).map(on: .global) { throw Boom() }

@@ -26,8 +26,7 @@
   func withServer(_ body: (HTTPClient, String, ServerLog) async throws -> Void) async throws {
     let log = ServerLog()
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-    let server = try await ServerBootstrap(group: group)
-      .serverChannelOption(.backlog, value: 256)
+    let server = try await ServerBootstrap(group: group).serverChannelOption(.backlog, value: 256)
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
           try channel.pipeline.syncOperations.configureHTTPServerPipeline()
@@ -99,8 +98,7 @@
         } else {
           body.writeImmutableBuffer(part)
         }
-      case .end:
-        answer(context)
+      case .end: answer(context)
       }
     }
 

@@ -12,8 +12,7 @@
   struct Boom: Error, Equatable {}
 
   @Suite struct PromisePublisherTests {
-    @Test(arguments: [true, false])
-    func value_comesWithTheEnd(settledBefore: Bool) {
+    @Test(arguments: [true, false]) func value_comesWithTheEnd(settledBefore: Bool) {
       let probe = Probe<any Error>(demand: .unlimited)
       let (promise, resolver) = Promise<Int>.withResolvers()
       if settledBefore { resolver.fulfill(1) }
@@ -22,8 +21,7 @@
       #expect(probe.events == ["subscription", "1", "finished"])
     }
 
-    @Test(arguments: [true, false])
-    func error_comesWithoutDemand(settledBefore: Bool) {
+    @Test(arguments: [true, false]) func error_comesWithoutDemand(settledBefore: Bool) {
       let probe = Probe<any Error>()
       let (promise, resolver) = Promise<Int>.withResolvers()
       if settledBefore { resolver.reject(Boom()) }
@@ -156,9 +154,7 @@
           promise.publisher.subscribe(probe)
           return (probe, resolver)
         }
-        let settling = Task.detached {
-          for round in rounds { round.1.fulfill(1) }
-        }
+        let settling = Task.detached { for round in rounds { round.1.fulfill(1) } }
         for round in rounds.reversed() { round.0.cancel() }
         await settling.value
         for round in rounds {

@@ -11,8 +11,7 @@ final class Box<Value>: @unchecked Sendable {
 
   var value: Value { lock.withLock { content } }
 
-  @discardableResult
-  func exchange(_ new: Value) -> Value {
+  @discardableResult func exchange(_ new: Value) -> Value {
     lock.withLock {
       defer { content = new }
       return content

@@ -50,9 +50,7 @@
       return last
     }
 
-    private func expectStepsOfEachRequest(
-      in entries: [InMemoryLogHandler.Entry], key: String
-    ) {
+    private func expectStepsOfEachRequest(in entries: [InMemoryLogHandler.Entry], key: String) {
       #expect(entries.count == Self.requests * Self.executors.count)
       for entry in entries {
         let id = entry.metadata[key].map { "\($0)" } ?? "none"
@@ -70,9 +68,7 @@
       let chains = (0..<Self.requests).map { number in
         var logger = Logger(label: "test", factory: { _ in handler })
         logger[metadataKey: "request"] = "r\(number)"
-        return withLogger(logger) { _ in
-          chain(start, "r\(number)") { Logger.current.info($0) }
-        }
+        return withLogger(logger) { _ in chain(start, "r\(number)") { Logger.current.info($0) } }
       }
       withLogger(Logger(label: "settler", factory: { _ in handler })) { _ in
         _ = resolver.fulfill(())
@@ -92,9 +88,7 @@
       let chains = (0..<Self.requests).map { number in
         var context = ServiceContext.topLevel
         context.requestID = "r\(number)"
-        return ServiceContext.withValue(context) {
-          chain(start, "r\(number)") { logger.info($0) }
-        }
+        return ServiceContext.withValue(context) { chain(start, "r\(number)") { logger.info($0) } }
       }
       var other = ServiceContext.topLevel
       other.requestID = "the settler's"

@@ -1,9 +1,4 @@
-import Dispatch
-import Foundation
 @_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
-
 @testable import PledgeDiagnostics
 
 extension TraceTests {
@@ -87,8 +82,7 @@ extension TraceTests {
 
     @Test func adoption_isAStep_linkedAndObserved() {
       tracing { trace in
-        let inner = Promise<Int>.withResolvers()
-        let observed = Promise<Int>.withResolvers()
+        let (inner, observed) = (Promise<Int>.withResolvers(), Promise<Int>.withResolvers())
         let tap = observed.promise.tap(on: .immediate) { _ in }
         let outer = Promise.value(1).then(on: .immediate) { _ in inner.promise }
         let second = Promise.value(1).then(on: .immediate) { _ in observed.promise }
@@ -116,8 +110,7 @@ extension TraceTests {
 
     @Test func combinator_passesTheErrorOfItsInput() {
       tracing { trace in
-        let first = Promise<Int>.withResolvers()
-        let second = Promise<Int>.withResolvers()
+        let (first, second) = (Promise<Int>.withResolvers(), Promise<Int>.withResolvers())
         let all = Promise.all([first.promise, second.promise])
         all.ignoreErrors()
         second.resolver.reject(Oops())

@@ -1,9 +1,4 @@
-import Dispatch
-import Foundation
 @_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
-
 @testable import PledgeDiagnostics
 
 /// The data of a page; see `Timeline` for the names.

@@ -1,6 +1,3 @@
-import Pledge
-import Testing
-
 @testable import PledgeDiagnostics
 
 extension Promise {
@@ -17,31 +14,28 @@ extension TraceTests {
     #if os(Linux)
       @Test func extensionsOfTheProgram_arePlaces() throws {
         try tracing { trace in
-          let (promise, resolver) = Promise<Int>.withResolvers()
+          let promise = Promise<Int>.never
           let passing = promise.passedOn()
           let passedOn = try #require(trace.pendingTree().node(passing.id)?.location)
-          #expect(passedOn.line == 7 && passedOn.operation == "map")
+          #expect(passedOn.line == 4 && passedOn.operation == "map")
           #expect(passedOn.function?.contains("passedOn") == true)
           let doubling = promise.doubled()
           let doubled = try #require(trace.pendingTree().node(doubling.id)?.location)
-          #expect(doubled.line == 11 && doubled.operation == "map")
+          #expect(doubled.line == 8 && doubled.operation == "map")
           #expect(doubled.function?.contains("doubled") == true)
-          resolver.fulfill(1)
         }
       }
 
       @Test func lines_areLookedUpForTheCallAndTheOperatorOnly() throws {
         try tracing { trace in
-          let (promise, resolver) = Promise<Int>.withResolvers()
+          let promise = Promise<Int>.never
           let line = #line + 1
           let mapped = promise.map(on: .immediate) { $0 }
-          let record = try #require(
-            trace.snapshot().records.values.first { $0.id == mapped.id })
+          let record = try #require(trace.snapshot().records.values.first { $0.id == mapped.id })
           let finder = LocationFinder()
           #expect(finder.location(of: record.callStack)?.line == line)
           #expect(finder.location(of: record.callStack)?.operation == "map")
           #expect(finder.lookupCount <= 3)
-          resolver.fulfill(1)
         }
       }
     #endif
@@ -66,8 +60,7 @@ extension TraceTests {
     @Test(arguments: [
       // Extensions of the program: plain, constrained, of a nested type
       "$s6Pledge7PromiseV5fetchE4loadyyF", "$s6Pledge7PromiseV5fetchSiRszlE4loadyyF",
-      "$s6Pledge7PromiseV5fetchs5ErrorRzlE4loadyyF",
-      "$s6Pledge7LimiterC5StateV5fetchE4loadyyF",
+      "$s6Pledge7PromiseV5fetchs5ErrorRzlE4loadyyF", "$s6Pledge7LimiterC5StateV5fetchE4loadyyF",
       // An operator that the optimizer has adapted to its caller
       "$s6Pledge8ThenablePAAE6mappedyAA7PromiseVyqd__GAA13HandlerTargetV_qd__5ValueQzYbKctlFTG5",
       // Other modules, C, and nothing

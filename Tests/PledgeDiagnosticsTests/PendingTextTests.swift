@@ -1,8 +1,4 @@
-import Dispatch
 @_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
-
 @testable import PledgeDiagnostics
 
 extension TraceTests {
@@ -21,8 +17,7 @@ extension TraceTests {
       }
     }
 
-    @Test(arguments: cases)
-    func linesAreAsListed(_ example: Case) async throws {
+    @Test(arguments: cases) func linesAreAsListed(_ example: Case) async throws {
       await tracing { trace in
         let kept = await example.make()
         // Handlers and tasks can start on other threads.
@@ -53,6 +48,15 @@ private func pending() -> (promise: Promise<Int>, resolver: Resolver<Int>) {
   Promise<Int>.withResolvers()
 }
 
+/// Returns what `use` makes of a promise that nothing settles, and what retains both.
+private func with(_ use: (Promise<Int>) -> any Sendable) -> [any Sendable] {
+  let (promise, resolver) = pending()
+  return [use(promise), promise, resolver]
+}
+
+private let clock = TestClock()
+private let policy = RetryPolicy.fixed(attempts: 2, delay: .seconds(1))
+
 /// Suspends until the task is cancelled.
 @Sendable private func suspend() async throws -> Int {
   let (stream, continuation) = AsyncStream<Int>.makeStream()
@@ -82,7 +86,7 @@ private let cases: [TraceTests.PendingTextTests.Case] = [
   .init("Promise.never", [": stays pending until it is cancelled"]) { [Promise<Int>.never] },
   .init("Guarantee.never", [": stays pending until it is cancelled"]) { [Guarantee<Int>.never] },
   .init("after", [": waits for a timer or for promises that are not in the record"]) {
-    [Promise.after(.seconds(1), clock: TestClock())]
+    [Promise.after(.seconds(1), clock: clock)]
   },
   .init(
     "delay",
@@ -90,33 +94,20 @@ private let cases: [TraceTests.PendingTextTests.Case] = [
       ": waits for a timer or for promises that are not in the record", " " + waits,
       "  : its handler returned #",
     ]
-  ) { [Promise.value(1).delay(.seconds(1), clock: TestClock())] },
+  ) { [Promise.value(1).delay(.seconds(1), clock: clock)] },
   .init("timeout", [unsettled, " " + waits]) {
-    let (promise, resolver) = pending()
-    return [promise.timeout(after: .seconds(1), clock: TestClock()), resolver]
+    with { promise in promise.timeout(after: .seconds(1), clock: clock) }
   },
-  .init("uncancellable", [unsettled, " " + waits]) {
-    let (promise, resolver) = pending()
-    return [promise.uncancellable(), resolver]
-  },
-  .init("attempt", [unsettled, " " + waits]) {
-    let (promise, resolver) = pending()
-    return [Promise.attempt { promise }, resolver]
-  },
-  .init(
-    "finallyThen",
-    [
-      unsettled, " " + waits, "  " + waits, "   : its handler returned #",
-    ]
-  ) {
-    let (promise, resolver) = pending()
-    return [Promise.value(1).finallyThen { promise }, resolver]
+  .init("uncancellable", [unsettled, " " + waits]) { with { promise in promise.uncancellable() } },
+  .init("attempt", [unsettled, " " + waits]) { with { promise in Promise.attempt { promise } } },
+  .init("finallyThen", [unsettled, " " + waits, "  " + waits, "   : its handler returned #"]) {
+    with { promise in Promise.value(1).finallyThen { promise } }
   },
   .init("abandoned, with a timeout", [": stays pending until it is cancelled", " " + waits]) {
     let (promise, resolver) = pending()
     let result = promise.map { $0 }
     resolver.abandon()
-    return [result, promise.timeout(after: .seconds(1), clock: TestClock())]
+    return [result, promise.timeout(after: .seconds(1), clock: clock)]
   },
   .init("resolve(with:)", [unsettled, " : waits"]) {
     let ((first, resolver), second) = (pending(), pending())
@@ -124,27 +115,24 @@ private let cases: [TraceTests.PendingTextTests.Case] = [
     return [first, resolver, second]
   },
   .init("observe and watch", [unsettled, " " + waits, " , on global: waits"]) {
-    let (promise, resolver) = pending()
-    promise.observe(on: .immediate) { _ in }
-    promise.watch { _ in }
-    return [promise, resolver]
+    with { promise in
+      promise.observe(on: .immediate) { _ in }
+      return promise.watch { _ in }
+    }
   },
   .init("value", [unsettled, " : a task waits"]) {
-    let (promise, resolver) = pending()
-    return [Task { try await promise.value }, resolver]
+    with { promise in Task { try await promise.value } }
   },
   .init("asyncMap", [unsettled, " : its handler returned #"]) {
     [Promise.value(1).asyncMap { _ in try await suspend() }]
   },
   .init("bound(to:)", [unsettled, " " + waits]) {
-    let (promise, resolver) = pending()
     let scope = PromiseScope()
-    return [promise.bound(to: scope), resolver, scope]
+    return [scope] + with { $0.bound(to: scope) }
   },
   .init("scope.run of a promise", [unsettled, " " + waits]) {
-    let (promise, resolver) = pending()
     let scope = PromiseScope()
-    return [scope.run { promise }, resolver, scope]
+    return [scope] + with { promise in scope.run { promise } }
   },
   .init("scope.run of an async closure", [unsettled, " " + waits]) {
     let scope = PromiseScope()
@@ -159,8 +147,7 @@ private let cases: [TraceTests.PendingTextTests.Case] = [
     return [Promise.any(first.promise, second.promise), first, second]
   },
   .init("allSettled", [unsettled, " " + waits, "  : waits"]) {
-    let first = pending()
-    return [Promise.allSettled([first.promise]), first]
+    with { promise in Promise.allSettled([promise]) }
   },
   .init(
     "all(_:concurrently:)",
@@ -169,20 +156,10 @@ private let cases: [TraceTests.PendingTextTests.Case] = [
       // The library's loop, which waits for the work.
       unsettled, " , on global: waits", "  : its handler returned #", "   " + waits,
     ]
-  ) {
-    let first = pending()
-    return [Promise.all([1], concurrently: 1) { _ in first.promise }, first]
-  },
-  .init("results(of:)", [unsettled]) {
-    let first = pending()
-    return [Promise.results(of: [first.promise]), first]
-  },
+  ) { with { promise in Promise.all([1], concurrently: 1) { _ in promise } } },
+  .init("results(of:)", [unsettled]) { with { promise in Promise.results(of: [promise]) } },
   .init("retry, in an attempt", [unsettled, " : its handler returned #", "  " + waits]) {
-    let first = pending()
-    let policy = RetryPolicy.fixed(attempts: 2, delay: .seconds(1))
-    return [
-      Promise.retry(on: .immediate, policy, clock: TestClock()) { first.promise }, first,
-    ]
+    with { promise in Promise.retry(on: .immediate, policy, clock: clock) { promise } }
   },
   .init(
     "retry, between attempts",
@@ -191,17 +168,10 @@ private let cases: [TraceTests.PendingTextTests.Case] = [
       "   : its handler returned #",
     ]
   ) {
-    let policy = RetryPolicy.fixed(attempts: 2, delay: .seconds(1))
-    return [
-      Promise.retry(on: .immediate, policy, clock: TestClock()) { Promise<Int>.rejected(Oops()) }
-    ]
+    [Promise.retry(on: .immediate, policy, clock: clock) { Promise<Int>.rejected(Oops()) }]
   },
   .init("hedged", [unsettled, " : its handler returned #", "  : waits"]) {
-    let first = pending()
-    return [
-      Promise.hedged(on: .immediate, delay: .seconds(1), clock: TestClock()) { first.promise },
-      first,
-    ]
+    with { promise in Promise.hedged(on: .immediate, delay: .seconds(1), clock: clock) { promise } }
   },
   .init(
     "using",
@@ -209,14 +179,10 @@ private let cases: [TraceTests.PendingTextTests.Case] = [
       unsettled, " : its handler returned #", "  , on global: waits", "   : its handler returned #",
       "    " + waits,
     ]
-  ) {
-    let first = pending()
-    return [Promise.using(Promise.value(1), release: { _ in }) { _ in first.promise }, first]
-  },
+  ) { with { promise in Promise.using(Promise.value(1), release: { _ in }) { _ in promise } } },
   .init("breaker.run of a promise", [unsettled, " : its handler returned #", "  " + waits]) {
-    let first = pending()
     let breaker = CircuitBreaker()
-    return [breaker.run { first.promise }, first, breaker]
+    return [breaker] + with { promise in breaker.run { promise } }
   },
   .init("breaker.run of an async closure", [unsettled]) {
     let breaker = CircuitBreaker()
@@ -224,9 +190,7 @@ private let cases: [TraceTests.PendingTextTests.Case] = [
   },
   .init(
     "limiter.run of a promise, waiting",
-    [
-      ": waits for its limiter or for its operation", " , on global: waits", "  " + waits,
-    ]
+    [": waits for its limiter or for its operation", " , on global: waits", "  " + waits]
   ) {
     let limiter = Limiter(1)
     limiter.pause()
@@ -243,17 +207,15 @@ private let cases: [TraceTests.PendingTextTests.Case] = [
     return [limiter.run { try await suspend() }, limiter.idle(), limiter]
   },
   .init("coalescer.promise of a promise", [unsettled, " : waits", "  " + waits]) {
-    let first = pending()
     let coalescer = RequestCoalescer<Int, Int>()
-    return [coalescer.promise(for: 1) { first.promise }, first, coalescer]
+    return [coalescer] + with { promise in coalescer.promise(for: 1) { promise } }
   },
   .init("coalescer.promise of an async closure", [unsettled, " : waits", "  " + waits]) {
     let coalescer = RequestCoalescer<Int, Int>()
     return [coalescer.promise(for: 1) { try await suspend() }, coalescer]
   },
   .init("loader.promise", [unsettled, " : waits", "  " + waits]) {
-    let loader = DataLoader<Int, Int>(clock: TestClock()) { _ in [1: .success(try await suspend())]
-    }
+    let loader = DataLoader<Int, Int>(clock: clock) { _ in [1: .success(try await suspend())] }
     return [loader.promise(for: 1), loader]
   },
   .init("latest.run", [unsettled, " " + waits]) {

@@ -1,8 +1,3 @@
-import Dispatch
-import Pledge
-import PledgeTesting
-import Testing
-
 @testable import PledgeDiagnostics
 
 extension TraceTests {
@@ -82,8 +77,7 @@ extension TraceTests {
 
     @Test func handlerThatRuns_isARoot_withItsThread() async throws {
       try await tracing { trace in
-        let started = Promise<Void>.withResolvers()
-        let gate = DispatchSemaphore(value: 0)
+        let (started, gate) = (Promise<Void>.withResolvers(), DispatchSemaphore(value: 0))
         let running = Promise.value(1).map(on: DispatchQueue(label: "io")) { _ in
           started.resolver.fulfill()
           gate.wait()
@@ -101,8 +95,7 @@ extension TraceTests {
 
     @Test func adoption_isShown() {
       tracing { trace in
-        let inner = Promise<Int>.withResolvers()
-        let observed = Promise<Int>.withResolvers()
+        let (inner, observed) = (Promise<Int>.withResolvers(), Promise<Int>.withResolvers())
         let other = observed.promise.map(on: .immediate) { $0 }
         let outer = Promise.value(1).then(on: .immediate) { _ in inner.promise }
         let second = Promise.value(1).then(on: .immediate) { _ in observed.promise }
@@ -139,8 +132,7 @@ extension TraceTests {
 
     @Test func combinator_waitsForItsPendingInputs() {
       tracing { trace in
-        let first = Promise<Int>.withResolvers()
-        let second = Promise<Int>.withResolvers()
+        let (first, second) = (Promise<Int>.withResolvers(), Promise<Int>.withResolvers())
         let all = Promise.all([first.promise, second.promise])
         var tree = trace.pendingTree()
         let repeats = tree.nodes.filter { $0.promise == all.id }
@@ -159,8 +151,7 @@ extension TraceTests {
 
     @Test func raceThatIsOver_leavesNoWaiter() {
       tracing { trace in
-        let first = Promise<Int>.withResolvers()
-        let second = Promise<Int>.withResolvers()
+        let (first, second) = (Promise<Int>.withResolvers(), Promise<Int>.withResolvers())
         let race = Promise.race(first.promise, second.promise, cancellingLosers: false)
         first.resolver.fulfill(1)
         #expect(trace.pendingTree().nodes.map(\.promise) == [second.promise.id])
@@ -216,8 +207,6 @@ extension TraceTests {
       }
     }
 
-    // MARK: Accuracy
-
     @Test func promisesOfTheLibrary_haveNoPlaceInIt() {
       tracing { trace in
         let never = Promise<Int>.never
@@ -228,19 +217,6 @@ extension TraceTests {
         #expect(!files.contains { file in file.hasPrefix("Pledge/") })
         all.cancel()
         never.cancel()
-      }
-    }
-
-    @Test func operationOfALimiter_waitsForRoom() throws {
-      try tracing { trace in
-        let limiter = Limiter(1)
-        let first = Promise<Int>.withResolvers()
-        let running = limiter.run { first.promise }
-        let waiting = limiter.run { Promise.value(2) }
-        let root = try #require(trace.pendingTree().roots.last)
-        #expect(root.description.contains(": waits for its limiter or "))
-        first.resolver.fulfill(1)
-        withExtendedLifetime((running, waiting)) {}
       }
     }
 

@@ -1,11 +1,7 @@
-import Pledge
-import Testing
-
 @testable import PledgeDiagnostics
 
 @Suite struct RecordTableTests {
-  @Test(arguments: [1, 2, 3])
-  func randomChanges_findTheSameAsDictionaries(seed: UInt64) {
+  @Test(arguments: [1, 2, 3]) func randomChanges_findTheSameAsDictionaries(seed: UInt64) {
     var random = Generator(state: seed)
     var table = RecordTable()
     var records: [Int: PromiseDiagnostics.PromiseID] = [:]

@@ -1,8 +1,3 @@
-import Dispatch
-import Pledge
-import PledgeTesting
-import Testing
-
 @testable import PledgeDiagnostics
 
 extension TraceTests {
@@ -110,16 +105,6 @@ extension TraceTests {
         for (index, record) in made.enumerated() {
           #expect((record.settlement?.rejection == nil) == index.isMultiple(of: 2))
         }
-      }
-    }
-
-    // In a process of its own, because so many events would slow down the traces of other tests.
-    @Test func repeatedEvents_doNotDeepenTheCalls() async {
-      await #expect(processExitsWith: .success) {
-        // Each event reads the hook; reading must not add another wrapper to it.
-        let trace = Trace.start(limit: nil, capturesPlaces: false)
-        for _ in 0..<100_000 { Promise<Int>.withResolvers().resolver.fulfill(1) }
-        #expect(trace.count == 100_000)
       }
     }
 

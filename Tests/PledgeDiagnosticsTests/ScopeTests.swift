@@ -1,8 +1,3 @@
-import Dispatch
-import Pledge
-import PledgeTesting
-import Testing
-
 @testable import PledgeDiagnostics
 
 extension TraceTests {
@@ -15,14 +10,13 @@ extension TraceTests {
     }
 
     @Test func promisesOfOthers_areLeftOut() async {
-      let started = Promise<Void>.withResolvers()
-      let done = Promise<Void>.withResolvers()
+      let (started, done) = (Promise<Void>.withResolvers(), Promise<Void>.withResolvers())
       // Created here, outside the trace.
       let others = Task {
         _ = await started.promise.result
         for _ in 0..<100 { _ = made().map(on: .immediate) { $0 } }
         let waited = Promise.value(1).map(on: DispatchQueue(label: "other")) { _ in
-          try Self.wait(for: made().map(on: .global) { $0 })
+          try wait(for: made().map(on: .global) { $0 })
         }
         _ = await waited.result
         done.resolver.fulfill()
@@ -40,8 +34,6 @@ extension TraceTests {
       _ = await done.promise.result
     }
 
-    private static func wait(for promise: Promise<Int>) throws -> Int { try promise.wait() }
-
     @Test(.timeLimit(.minutes(10)))
     func promisesDerivedFromTracedOnes_belongToTheTrace() async throws {
       let queue = DispatchQueue(label: "queue")
@@ -53,8 +45,7 @@ extension TraceTests {
           DispatchQueue.global().async { resolver.fulfill(value + 1) }
           return promise.map(on: .global) { $0 }
         }
-        let value = try await chain.value
-        #expect(value == 2)
+        #expect(try await chain.value == 2)
         let ids = Set(trace.snapshot().records.values.map(\.id))
         #expect(ids.isSuperset(of: inHandler.events))
         // The observer of this wait ends after it has resumed the test.
@@ -87,36 +78,6 @@ extension TraceTests {
           #expect(inner.count == 1)
         }
         #expect(Trace.current === outer)
-      }
-    }
-
-    // In a process of its own, because these traces record all promises of the process.
-    @Test func newTraceOfTheProcess_stopsTheOneBefore() async {
-      await #expect(processExitsWith: .success) {
-        let first = Trace.start()
-        let second = Trace.start()
-        #expect(!first.isRunning && second.isRunning && Trace.current === second)
-        first.stop()
-        let (promise, resolver) = Promise<Int>.withResolvers()
-        #expect(first.count == 0 && second.count == 1)
-        tracing { scoped in
-          _ = Promise<Int>.withResolvers()
-          #expect(scoped.count == 1 && second.count == 2)
-        }
-        second.stop()
-        #expect(Trace.current == nil)
-        resolver.fulfill(1)
-        #expect(second.count == 2)
-        withExtendedLifetime(promise) {}
-      }
-    }
-
-    @Test func defaultLimit_boundsTheRecord() async {
-      await #expect(processExitsWith: .success) {
-        let trace = Trace.start(capturesPlaces: false)
-        for _ in 0..<60_000 { Promise<Int>.withResolvers().resolver.fulfill(1) }
-        #expect(trace.count == 50_000)
-        #expect(trace.forgotten == 10_000)
       }
     }
   }

@@ -1,6 +1,8 @@
-import Pledge
-import PledgeTesting
-import Testing
+// What all files of this target import.
+@_exported import Foundation
+@_exported import Pledge
+@_exported import PledgeTesting
+@_exported import Testing
 
 @testable import PledgeDiagnostics
 
@@ -9,6 +11,9 @@ import Testing
 @Suite(.serialized) struct TraceTests {}
 
 struct Oops: Error {}
+
+/// Blocks, as synchronous handlers may.
+func wait(for promise: Promise<Int>) throws -> Int { try promise.wait() }
 
 /// Calls `body` while a trace records its promises.
 func tracing<Result>(
@@ -29,9 +34,7 @@ func tracing<Result>(
 
 extension PendingTree {
   /// Returns the node of a promise.
-  func node(_ id: PromiseDiagnostics.PromiseID) -> Trace.Line? {
-    nodes.first { $0.promise == id }
-  }
+  func node(_ id: PromiseDiagnostics.PromiseID) -> Trace.Line? { nodes.first { $0.promise == id } }
 
   /// Returns whether the node of a promise says why it is pending.
   func says(_ words: String, of id: PromiseDiagnostics.PromiseID) -> Bool {
@@ -39,7 +42,5 @@ extension PendingTree {
   }
 
   /// The operations, each indented below the one that it waits for.
-  var outline: [String] {
-    nodes.map { String(repeating: " ", count: $0.depth) + $0.operation }
-  }
+  var outline: [String] { nodes.map { String(repeating: " ", count: $0.depth) + $0.operation } }
 }

@@ -1,8 +1,3 @@
-import Dispatch
-import Pledge
-import PledgeTesting
-import Testing
-
 @testable import PledgeDiagnostics
 
 extension TraceTests {
@@ -12,19 +7,14 @@ extension TraceTests {
       return try #require(trace.waitCycles().first)
     }
 
-    /// Blocks, as synchronous handlers may.
-    private static func wait(for promise: Promise<Int>) throws -> Int { try promise.wait() }
-
-    @Test(.timeLimit(.minutes(10)))
-    func handlersThatBlockOnEachOther_areACircle() async throws {
+    @Test(.timeLimit(.minutes(10))) func handlersThatBlockOnEachOther_areACircle() async throws {
       try await tracing { trace in
-        let first = Promise<Int>.withResolvers()
-        let second = Promise<Int>.withResolvers()
+        let (first, second) = (Promise<Int>.withResolvers(), Promise<Int>.withResolvers())
         let firstHandler = first.promise.map(on: DispatchQueue(label: "a")) { _ in
-          try Self.wait(for: second.promise)
+          try wait(for: second.promise)
         }
         let secondHandler = first.promise.map(on: DispatchQueue(label: "b")) { _ in
-          try Self.wait(for: firstHandler)
+          try wait(for: firstHandler)
         }
         second.resolver.resolve(with: secondHandler)
         #expect(trace.waitCycles().isEmpty)
@@ -32,8 +22,7 @@ extension TraceTests {
 
         let cycle = try await firstCycle(trace)
         let promises = Set(cycle.steps.map(\.promise))
-        #expect(
-          promises.isSuperset(of: [firstHandler.id, second.promise.id, secondHandler.id]))
+        #expect(promises.isSuperset(of: [firstHandler.id, second.promise.id, secondHandler.id]))
         #expect(cycle.steps.count == 5, "with the two threads that block")
         #expect(cycle.isCertain)
         #expect(cycle.description.contains("blocks thread "))
@@ -83,7 +72,7 @@ extension TraceTests {
         let queue = DispatchQueue(label: "busy")
         let (start, resolver) = Promise<Int>.withResolvers()
         let late = start.then(on: .global) { _ in Promise.value(1).map(on: queue) { $0 } }
-        let blocked = Promise.value(1).map(on: queue) { _ in try Self.wait(for: late) }
+        let blocked = Promise.value(1).map(on: queue) { _ in try wait(for: late) }
         try await waitUntil { trace.pendingTree().description.contains("blocks thread ") }
         #expect(trace.waitCycles().isEmpty, "it waits for a resolver")
         resolver.fulfill(1)
@@ -103,7 +92,7 @@ extension TraceTests {
         let trace = Trace.start()
         let (promise, resolver) = Promise<Int>.withResolvers()
         let (end, endResolver) = Promise<Int>.withResolvers()
-        DispatchQueue.main.async { endResolver.resolve(Result { try Self.wait(for: promise) }) }
+        DispatchQueue.main.async { endResolver.resolve(Result { try wait(for: promise) }) }
         try await waitUntil { trace.pendingTree().description.contains("blocks the main thread") }
         #expect(trace.waitCycles().isEmpty)
         resolver.resolve(with: Promise.value(1).map { @MainActor in $0 })

@@ -1,16 +1,11 @@
-import Foundation
-import Pledge
-import PledgeFoundation
-import PledgeTesting
-import Testing
-
 extension FoundationTests {
   @Suite struct WeightedProgress {
+    let progress = Progress(totalUnitCount: -1)
+
     @Test func all_addsTheWeightOfEachFulfilledPromise() async throws {
       let (first, second, third) = (
         Promise<Int>.withResolvers(), Promise<Int>.withResolvers(), Promise<Int>.withResolvers()
       )
-      let progress = Progress(totalUnitCount: -1)
       let all = Promise.all(
         [first.promise, second.promise, third.promise], progress: progress, weights: [1, 7, 2])
       #expect(progress.totalUnitCount == 10 && progress.completedUnitCount == 0)
@@ -25,7 +20,6 @@ extension FoundationTests {
     }
 
     @Test func all_settledAlready_countsThemBeforeItIsFulfilled() async throws {
-      let progress = Progress(totalUnitCount: -1)
       let promises = (0..<1000).map { Promise.value($0) }
       #expect(try await Promise.all(promises, progress: progress).value.count == 1000)
       #expect(progress.completedUnitCount == 1000 && progress.isFinished)
@@ -43,7 +37,6 @@ extension FoundationTests {
 
     @Test func all_whenOneIsRejected_movesNoMore() async throws {
       let (first, second) = (Promise<Int>.withResolvers(), Promise<Int>.withResolvers())
-      let progress = Progress(totalUnitCount: -1)
       let all = Promise.all([first.promise, second.promise, .value(3)], progress: progress)
       try await waitUntil { progress.completedUnitCount == 1 }
       first.resolver.reject(Boom())
@@ -54,12 +47,10 @@ extension FoundationTests {
       #expect(progress.completedUnitCount == 1 && !progress.isFinished)
     }
 
-    @Test(arguments: [false, true])
-    func all_cancelled_withdraws(byItsProgress: Bool) async throws {
+    @Test(arguments: [false, true]) func all_cancelled_withdraws(byItsProgress: Bool) async throws {
       let (promise, resolver) = Promise<Int>.withResolvers()
       let (told, tell) = Promise<Void>.withResolvers()
       resolver.onCancel { tell.fulfill() }
-      let progress = Progress(totalUnitCount: -1)
       let all = Promise.all([promise], progress: progress).map { $0.count }
       if byItsProgress { progress.cancel() } else { all.cancel() }
       try await told.value

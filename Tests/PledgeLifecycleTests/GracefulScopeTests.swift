@@ -44,8 +44,7 @@
         try await waitUntil { scope.isShuttingDown }
         try await expectRejection(
           of: scope.run { Promise.value(1) }, with: GracefulScope.ShuttingDownError())
-        try await expectRejection(
-          of: scope.run { 1 }, with: GracefulScope.ShuttingDownError())
+        try await expectRejection(of: scope.run { 1 }, with: GracefulScope.ShuttingDownError())
         #expect(scope.pendingCount == 5)
         for promise in work { try expectPending(promise) }
         resolver.fulfill()

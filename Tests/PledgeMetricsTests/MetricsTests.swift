@@ -13,9 +13,8 @@
       try expectCounter(label, dimensions).totalValue
     }
 
-    fileprivate func level(_ label: String, _ dimensions: [(String, String)] = []) throws -> Double
-    {
-      try expectMeter(label, dimensions).lastValue ?? 0
+    fileprivate func level(_ label: String, _ tags: [(String, String)] = []) throws -> Double {
+      try expectMeter(label, tags).lastValue ?? 0
     }
 
     fileprivate func levels(_ label: String, _ dimensions: [(String, String)]) throws -> [Double] {
@@ -53,8 +52,7 @@
     private let name = [("loader", "users")]
 
     @Test func requestsAndBatches_areCounted() async throws {
-      let metrics = TestMetrics()
-      let clock = TestClock()
+      let (metrics, clock) = (TestMetrics(), TestClock())
       let loader = DataLoader<Int, Int>(delay: .seconds(1), caching: .init(), clock: clock) {
         keys in
         if keys == [3] { throw Boom() }
@@ -82,27 +80,31 @@
 
   @Suite struct LimiterMetricsTests {
     private let name = [("limiter", "database")]
+    private let metrics = TestMetrics()
+
+    /// The numbers of operations that run, and that wait.
+    private var levels: [Double] {
+      get throws {
+        try ["running", "waiting"].map { try metrics.level("pledge.limiter.\($0)", name) }
+      }
+    }
 
     @Test func operations_areCounted_fromSubmissionToEnd() async throws {
-      let metrics = TestMetrics()
       let limiter = Limiter(2, queueCapacity: 1).measured(as: "database", factory: metrics)
       let (gate, resolver) = Promise<Void>.withResolvers()
       let operations = (0..<3).map { _ in limiter.run(on: .immediate) { gate.map { 1 } } }
-      #expect(try metrics.level("pledge.limiter.running", name) == 2)
-      #expect(try metrics.level("pledge.limiter.waiting", name) == 1)
+      #expect(try levels == [2, 1])
       try await expectRejection(
         of: limiter.run { Promise.value(1) }, with: Limiter.QueueFullError.self)
       #expect(try metrics.count("pledge.limiter.rejected", name) == 1)
       resolver.fulfill()
       for operation in operations { try await expectFulfillment(of: operation) }
       try await expectFulfillment(of: limiter.idle())
-      #expect(try metrics.level("pledge.limiter.running", name) == 0)
-      #expect(try metrics.level("pledge.limiter.waiting", name) == 0)
+      #expect(try levels == [0, 0])
       #expect(try metrics.levels("pledge.limiter.running", name).max() == 2)
     }
 
     @Test func theLimit_isMeasured_alsoIfItsAdaptive() async throws {
-      let metrics = TestMetrics()
       let limiter = Limiter(adaptive: 1...100, initial: 50)
         .measured(as: "database", factory: metrics)
       #expect(try metrics.level("pledge.limiter.limit", name) == 50)
@@ -113,7 +115,6 @@
     }
 
     @Test func withdrawnAndClearedOperations_waitNoLonger() async throws {
-      let metrics = TestMetrics()
       let limiter = Limiter(1).measured(as: "database", factory: metrics)
       limiter.pause()
       let operations = (0..<5).map { _ in limiter.run { Promise.value(1) } }
@@ -126,12 +127,10 @@
       limiter.clear()
       limiter.resume()
       for operation in operations { try await expectCancellation(of: operation) }
-      #expect(try metrics.level("pledge.limiter.waiting", name) == 0)
-      #expect(try metrics.level("pledge.limiter.running", name) == 0)
+      #expect(try levels == [0, 0])
     }
 
     @Test func limiterThatIsDeallocated_leavesNothingWaiting() async throws {
-      let metrics = TestMetrics()
       var limiter: Limiter? = Limiter(1).measured(as: "database", factory: metrics)
       limiter?.pause()
       let operation = limiter?.run { Promise.value(1) }
@@ -144,7 +143,6 @@
     }
 
     @Test func limiter_measuresHowLongOperationsWaitAndRun() async throws {
-      let metrics = TestMetrics()
       let clock = TestClock()
       let limiter = Limiter(
         adaptive: 1...1, initial: 1, queueCapacity: nil, clock: clock
@@ -158,26 +156,21 @@
       gates[1].resolver.fulfill()
       try await expectFulfillment(of: operations[1])
       #expect(try metrics.expectTimer("pledge.limiter.wait", name).values == [0, 3_000_000])
-      #expect(
-        try metrics.expectTimer("pledge.limiter.run", name).values == [3_000_000, 4_000_000])
+      #expect(try metrics.expectTimer("pledge.limiter.run", name).values == [3_000_000, 4_000_000])
     }
 
     @Test func limiterInUse_startsWithItsOperations() async throws {
-      let metrics = TestMetrics()
       let limiter = Limiter(1)
       let (gate, resolver) = Promise<Void>.withResolvers()
       let operations = (0..<2).map { _ in limiter.run(on: .immediate) { gate.map { 1 } } }
       limiter.measured(as: "database", factory: metrics)
-      #expect(try metrics.level("pledge.limiter.running", name) == 1)
-      #expect(try metrics.level("pledge.limiter.waiting", name) == 1)
+      #expect(try levels == [1, 1])
       resolver.fulfill()
       for operation in operations { try await expectFulfillment(of: operation) }
-      #expect(try metrics.level("pledge.limiter.running", name) == 0)
-      #expect(try metrics.level("pledge.limiter.waiting", name) == 0)
+      #expect(try levels == [0, 0])
     }
 
     @Test func operation_counts_beforeItCanStart() async throws {
-      let metrics = TestMetrics()
       let limiter = Limiter(1, queueCapacity: 0).measured(as: "database", factory: metrics)
       let waiting = Recorder<Int>()
       limiter.monitors.add { event in
@@ -197,7 +190,6 @@
 
     /// Detects leaks, and data races under ThreadSanitizer.
     @Test func manyOperationsAtOnce_leaveNothingBehind() async throws {
-      let metrics = TestMetrics()
       let tracker = LifetimeTracker()
       let limiter = Limiter(8).measured(as: "database", factory: metrics)
       let users = RequestCoalescer<Int, LifetimeTracker.Token>()
@@ -214,15 +206,13 @@
       }
       try await expectFulfillment(of: limiter.idle())
       try await tracker.expectNoneAlive()
-      #expect(try metrics.level("pledge.limiter.running", name) == 0)
-      #expect(try metrics.level("pledge.limiter.waiting", name) == 0)
+      #expect(try levels == [0, 0])
     }
   }
 
   @Suite struct CoalescerMetricsTests {
     @Test func requests_areCountedByTheirResult() async throws {
-      let metrics = TestMetrics()
-      let clock = TestClock()
+      let (metrics, clock) = (TestMetrics(), TestClock())
       let users = RequestCoalescer<Int, String>(
         caching: .init(lifetime: .seconds(10), staleLifetime: .seconds(10)), clock: clock
       ).measured(as: "users", factory: metrics)
@@ -247,16 +237,16 @@
       await clock.advance(by: .seconds(15))
       try await expectFulfillment(of: users.promise(for: 1) { .rejected(Boom()) }, with: "Eva")
       #expect(try count("stale") == 2)
-      #expect(
-        try metrics.count("pledge.coalescer.failed_refreshes", [("coalescer", "users")]) == 1)
+      #expect(try metrics.count("pledge.coalescer.failed_refreshes", [("coalescer", "users")]) == 1)
     }
   }
 
   @Suite struct RetryMetricsTests {
     private let name = [("policy", "users")]
+    private let metrics = TestMetrics()
+    private let clock = TestClock()
 
     @Test func retries_areCountedForTheirPolicy() async throws {
-      let metrics = TestMetrics()
       let policy = RetryPolicy.fixed(attempts: 3, delay: .zero)
         .measured(as: "users", factory: metrics)
       let attempts = CallCounter()
@@ -275,8 +265,6 @@
     }
 
     @Test func operationWhoseDeadlinePasses_isExhausted() async throws {
-      let metrics = TestMetrics()
-      let clock = TestClock()
       var policy = RetryPolicy.fixed(attempts: 9, delay: .seconds(2))
         .measured(as: "users", factory: metrics)
       policy.deadline = .seconds(3)
@@ -293,8 +281,6 @@
     }
 
     @Test func operationThatIsCancelledDuringADelay_isNotRetried() async throws {
-      let metrics = TestMetrics()
-      let clock = TestClock()
       let policy = RetryPolicy.fixed(attempts: 9, delay: .seconds(2))
         .measured(as: "users", factory: metrics)
       let failing = Promise.retry(policy, clock: clock) { Promise<Int>.rejected(Boom()) }

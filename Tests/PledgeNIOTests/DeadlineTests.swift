@@ -1,12 +1,4 @@
 #if NIO
-  import NIOCore
-  import NIOEmbedded
-  import NIOPosix
-  import Pledge
-  import PledgeNIO
-  import PledgeTesting
-  import Testing
-
   @Suite struct DeadlineTests {
     @Test func deadlineOfALoop_rejectsWhenItsTimeHasCome() throws {
       let loop = EmbeddedEventLoop()
@@ -34,8 +26,7 @@
     }
 
     @Test func timeout_cancelsAPromiseThatNothingElseConsumes() throws {
-      let loop = EmbeddedEventLoop()
-      let told = CallCounter()
+      let (loop, told) = (EmbeddedEventLoop(), CallCounter())
       let promise = loop.makePromise(of: Int.self)
       defer { promise.fail(Boom()) }
       let result = promise.futureResult.promise(onCancel: { told.call() })
@@ -91,8 +82,7 @@
     }
 
     @Test func timer_isGoneOnceThePromiseHasSettled() throws {
-      let loop = EmbeddedEventLoop()
-      let tracker = LifetimeTracker()
+      let (loop, tracker) = (EmbeddedEventLoop(), LifetimeTracker())
       let (promise, resolver) = Promise<LifetimeTracker.Token>.withResolvers()
       var result: Promise<LifetimeTracker.Token>? = promise.timeout(after: .hours(1), on: loop)
       resolver.fulfill(tracker.track())
@@ -110,8 +100,7 @@
     }
 
     @Test func scheduledTask_isCancelledWithItsPromise() async throws {
-      let loop = EmbeddedEventLoop()
-      let ran = CallCounter()
+      let (loop, ran) = (EmbeddedEventLoop(), CallCounter())
       let task = loop.scheduleTask(in: .seconds(1)) { ran.call() }
       let promise = task.promise
       promise.cancel()

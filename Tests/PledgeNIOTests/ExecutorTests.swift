@@ -1,21 +1,10 @@
 #if NIO
-  import NIOCore
-  import NIOEmbedded
-  import NIOPosix
-  import Pledge
-  import PledgeNIO
-  import PledgeTesting
-  import Testing
-
   @Suite struct ExecutorTests {
-    @Test(arguments: [true, false])
-    func handler_runsOnTheLoop(settledBefore: Bool) async throws {
+    @Test(arguments: [true, false]) func handler_runsOnTheLoop(settledBefore: Bool) async throws {
       try await withLoop { loop in
         let (promise, resolver) = Promise<Int>.withResolvers()
         if settledBefore { resolver.fulfill(1) }
-        let result = promise.map(on: .eventLoop(loop)) { value in
-          loop.inEventLoop ? value : -1
-        }
+        let result = promise.map(on: .eventLoop(loop)) { value in loop.inEventLoop ? value : -1 }
         resolver.fulfill(1)
         try await expectFulfillment(of: result, with: 1)
       }
@@ -79,8 +68,6 @@
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    func isOnLoop() -> Promise<Bool> {
-      Promise.value(()).map { self.loop.inEventLoop }
-    }
+    func isOnLoop() -> Promise<Bool> { Promise.value(()).map { self.loop.inEventLoop } }
   }
 #endif

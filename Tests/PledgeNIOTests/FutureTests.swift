@@ -1,11 +1,5 @@
 #if NIO
-  import NIOCore
-  import NIOEmbedded
-  import NIOPosix
   @_spi(DropIns) import Pledge
-  import PledgeNIO
-  import PledgeTesting
-  import Testing
 
   @Suite struct FutureToPromise {
     @Test func value_fulfills() async throws {
@@ -129,11 +123,7 @@
             }
           ends.append(next.future(on: loop).map { order.record(number) })
         }
-        if onLoop {
-          loop.execute { resolver.fulfill() }
-        } else {
-          resolver.fulfill()
-        }
+        if onLoop { loop.execute { resolver.fulfill() } } else { resolver.fulfill() }
         for end in ends { try await end.get() }
         #expect(order.events.filter { $0 % 2 == 0 } == Array(stride(from: 0, to: 200, by: 2)))
         for number in stride(from: 1, to: 200, by: 2) {
@@ -197,9 +187,7 @@
 
   @Suite struct EventLoopPromises {
     @Test func promiseOfAResolver_settlesItsPromise() async throws {
-      let fulfilled = Promise { resolver in
-        resolver.eventLoopPromise(on: someLoop).succeed(7)
-      }
+      let fulfilled = Promise { resolver in resolver.eventLoopPromise(on: someLoop).succeed(7) }
       try await expectFulfillment(of: fulfilled, with: 7)
       let rejected = Promise<Int> { resolver in
         resolver.eventLoopPromise(on: someLoop).fail(Boom())
@@ -210,9 +198,7 @@
     @Test func promiseOfAResolver_keepsItPending() async throws {
       try await withLoop { loop in
         let given = Recorder<EventLoopPromise<Int>>()
-        let promise = Promise { resolver in
-          given.record(resolver.eventLoopPromise(on: loop))
-        }
+        let promise = Promise { resolver in given.record(resolver.eventLoopPromise(on: loop)) }
         // A round through the loop: the promise would be rejected if its resolver were gone.
         try await loop.submit {}.get()
         try expectPending(promise)

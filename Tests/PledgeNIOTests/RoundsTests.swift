@@ -1,12 +1,4 @@
 #if NIO
-  import Dispatch
-  import NIOCore
-  import NIOPosix
-  import Pledge
-  import PledgeNIO
-  import PledgeTesting
-  import Testing
-
   /// Many rounds, with cancellations from either side at once: for leaks, and for the sanitizer.
   @Suite struct RoundsTests {
     static let rounds = 100_000
@@ -16,8 +8,7 @@
         let tracker = LifetimeTracker()
         for start in stride(from: 0, to: Self.rounds, by: 1000) {
           let promises = (start..<start + 1000).map { _ in
-            Promise.value(tracker.track()).future(on: loop).promise
-              .map(on: .eventLoop(loop)) { $0 }
+            Promise.value(tracker.track()).future(on: loop).promise.map(on: .eventLoop(loop)) { $0 }
           }
           for promise in promises { _ = try await promise.value }
         }
@@ -28,8 +19,7 @@
 
     @Test func completionAgainstCancellation_settlesOnce_andLeavesNothingBehind() async throws {
       try await withLoop { loop in
-        let tracker = LifetimeTracker()
-        let outcomes = Recorder<Bool>()
+        let (tracker, outcomes) = (LifetimeTracker(), Recorder<Bool>())
         for start in stride(from: 0, to: Self.rounds, by: 1000) {
           let pairs = (start..<start + 1000).map { _ in
             let source = loop.makePromise(of: LifetimeTracker.Token.self)
@@ -39,9 +29,7 @@
             let consumer = promise.map(on: .eventLoop(loop)) { $0 }.future(on: loop)
             return (source, promise, consumer)
           }
-          let completing = Task.detached {
-            for pair in pairs { pair.0.succeed(tracker.track()) }
-          }
+          let completing = Task.detached { for pair in pairs { pair.0.succeed(tracker.track()) } }
           for pair in pairs.reversed() { pair.1.cancel() }
           await completing.value
           for pair in pairs {

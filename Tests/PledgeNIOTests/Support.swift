@@ -1,11 +1,13 @@
 #if NIO
-  import Dispatch
-  import NIOCore
-  import NIOPosix
-  import Pledge
-  import PledgeNIO
-  import PledgeTesting
-  import Testing
+  // What all files of this target import.
+  @_exported import Dispatch
+  @_exported import NIOCore
+  @_exported import NIOEmbedded
+  @_exported import NIOPosix
+  @_exported import Pledge
+  @_exported import PledgeNIO
+  @_exported import PledgeTesting
+  @_exported import Testing
 
   struct Boom: Error, Equatable {}
 

@@ -1,12 +1,4 @@
 #if NIO
-  import NIOCore
-  import NIOEmbedded
-  import NIOPosix
-  import Pledge
-  import PledgeNIO
-  import PledgeTesting
-  import Testing
-
   @Suite struct WaitingTests {
     @Test func waitOnALoop_forAFutureOfThatLoop_throws() async throws {
       try await withLoop { loop in

@@ -1,9 +1,3 @@
-import Dispatch
-import Foundation
-import Pledge
-import PledgeTesting
-import Testing
-
 /// Expectations, and clocks, while all threads of the pool are busy, in a process of its own.
 @Suite struct BusyThreadTests {
   // Computes on all cores for eight seconds, so only on request.
@@ -51,8 +45,7 @@ private func outlastBusyThreads() async throws {
   }
   // A new thread, because all others become busy, including that of the main queue.
   Thread.detachNewThread {
-    let gate = DispatchSemaphore(value: 0)
-    let busy = Recorder<Int>()
+    let (gate, busy) = (DispatchSemaphore(value: 0), Recorder<Int>())
     let count = ProcessInfo.processInfo.activeProcessorCount
     // It ends the process, because this thread can't throw to the test.
     func wait(for what: String, until condition: () -> Bool) {

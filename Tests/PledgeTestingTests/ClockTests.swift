@@ -1,7 +1,3 @@
-import Pledge
-import PledgeTesting
-import Testing
-
 /// `TestClock`.
 @Suite struct TestClockTests {
   let clock = TestClock()

@@ -1,28 +1,14 @@
-import Dispatch
-import Pledge
-import PledgeTesting
-import Testing
-
-struct Boom: Error, Hashable { var code = 0 }
-struct OtherError: Error {}
-
 /// What the expectation helpers accept, and their messages when they fail.
 @Suite struct Expectations {
-  private struct Same: Error, Equatable, CustomStringConvertible {
-    let description = "same"
-  }
+  private struct Same: Error, Equatable, CustomStringConvertible { let description = "same" }
 
-  private struct Alike: Error, CustomStringConvertible {
-    let description = "same"
-  }
+  private struct Alike: Error, CustomStringConvertible { let description = "same" }
 
   private func message(of body: () async throws -> Void) async -> String {
     do {
       try await body()
       return "no failure"
-    } catch {
-      return "\(error)"
-    }
+    } catch { return "\(error)" }
   }
 
   @Test func waiting_namesWhatIsPending() async throws {
@@ -116,8 +102,7 @@ struct OtherError: Error {}
   }
 
   @Test func manualExecutor_runsManyHandlersInOrder() {
-    let executor = ManualExecutor()
-    let order = Recorder<Int>()
+    let (executor, order) = (ManualExecutor(), Recorder<Int>())
     let count = 10_000
     for index in 0..<count {
       Promise.value(index).done(on: executor) { order.record($0) }.ignoreErrors()
@@ -129,8 +114,7 @@ struct OtherError: Error {}
   }
 
   @Test func manualExecutor() {
-    let executor = ManualExecutor()
-    let order = Recorder<Int>()
+    let (executor, order) = (ManualExecutor(), Recorder<Int>())
     #expect(!executor.runNext() && !executor.isCurrent)
     for index in 0..<3 {
       Promise.value(index).done(on: executor) { value in

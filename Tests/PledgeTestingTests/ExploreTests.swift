@@ -1,8 +1,3 @@
-import Dispatch
-import Pledge
-import PledgeTesting
-import Testing
-
 /// A balance that is read in one handler and written in another.
 private final class Account: Sendable {
   private let state: Recorder<Int>
@@ -195,8 +190,6 @@ private final class Account: Sendable {
     #expect(!cut.isComplete && cut.orderCount == 3)
   }
 
-  // MARK: Tasks, actors, and time
-
   private actor Counter {
     var value = 0
     func set(_ new: Int) { value = new }
@@ -276,8 +269,6 @@ private final class Account: Sendable {
     let again = try await self.failure(.replay(failure.order), body)
     #expect(again.steps == failure.steps && again.order == failure.order && again.isRepeatable)
   }
-
-  // MARK: Other failures
 
   @Test func bodyThatWaitsForNothing_isStuck() async throws {
     let failure = try await failure { simulation in
@@ -446,15 +437,12 @@ private final class Account: Sendable {
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
-  @Test(.timeLimit(.minutes(10)))
-  func explorationsSideBySide_doNotMix() async throws {
+  @Test(.timeLimit(.minutes(10))) func explorationsSideBySide_doNotMix() async throws {
     try await withThrowingTaskGroup(of: Int.self) { group in
       for _ in 0..<8 {
         group.addTask {
           try await explore { simulation in
-            let jobs = (0..<4).map { number in
-              Task { number }
-            }
+            let jobs = (0..<4).map { number in Task { number } }
             for job in jobs { _ = await job.value }
           }.orderCount
         }

@@ -1,9 +1,3 @@
-import Dispatch
-import Foundation
-import Pledge
-import PledgeTesting
-import Testing
-
 /// Programs whose results depend on when virtual time passes, with the default executors, actors,
 /// queues, and tasks.
 ///
@@ -78,8 +72,7 @@ private let programs: [String: Program] = [
     return "\(times.events) \(await text(promise))"
   },
   "debounce": Program(expected: "[\"abc at 3\"]") { clock in
-    let searches = Recorder<String>()
-    let queue = DispatchQueue(label: "keys")
+    let (searches, queue) = (Recorder<String>(), DispatchQueue(label: "keys"))
     let last = Recorder<Promise<Void>>()
     for (time, text) in [(0, "a"), (1, "ab"), (2, "abc")] {
       Promise.after(.seconds(time), clock: clock).done(on: queue) {
@@ -105,8 +98,7 @@ private let programs: [String: Program] = [
     return await text(promise)
   },
   "queues": Program(expected: "[1, 2, 3]") { clock in
-    let times = Recorder<Int>()
-    let first = DispatchQueue(label: "first")
+    let (times, first) = (Recorder<Int>(), DispatchQueue(label: "first"))
     let second = DispatchQueue(label: "second", attributes: .concurrent)
     let promise = Promise.after(.seconds(1), clock: clock)
       .done(on: first) { times.record(seconds(clock)) }

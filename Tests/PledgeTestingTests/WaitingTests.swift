@@ -1,8 +1,3 @@
-import Dispatch
-import Pledge
-import PledgeTesting
-import Testing
-
 /// Every wait ends when its task is cancelled.
 @Suite struct CancelledWaits {
   let clock = TestClock()
@@ -27,8 +22,7 @@ import Testing
     if case .failure(let error) = result { error is CancellationError } else { false }
   }
 
-  @Test(.timeLimit(.minutes(10)))
-  func clocks_returnEarly() async {
+  @Test(.timeLimit(.minutes(10))) func clocks_returnEarly() async {
     for result in await cancelled({ [clock] in await clock.sleepers(atLeast: 1) }) {
       #expect(throws: Never.self) { try result.get() }
     }
@@ -38,9 +32,7 @@ import Testing
     for wait in [
       { [clock] in await clock.settle() }, { [clock] in await clock.run() },
       { [clock] in await clock.advance(by: .seconds(1)) },
-    ] as [@Sendable () async -> Void] {
-      _ = await cancelled(wait)
-    }
+    ] as [@Sendable () async -> Void] { _ = await cancelled(wait) }
     #expect(followed.isPending && clock.now.offset == .zero)
     #expect(never.promise.isPending)
     never.resolver.fulfill(1)
@@ -53,8 +45,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(10)))
-  func expectations_throwCancellationError() async {
+  @Test(.timeLimit(.minutes(10))) func expectations_throwCancellationError() async {
     let lifetimes = LifetimeTracker()
     let token = lifetimes.track()
     for result in await cancelled({ [never] in try await expectFulfillment(of: never.promise) })
@@ -67,8 +58,7 @@ import Testing
     withExtendedLifetime(token) {}
   }
 
-  @Test(.timeLimit(.minutes(10)))
-  func runOfAPeriodicTask_endsWhenItIsCancelled() async {
+  @Test(.timeLimit(.minutes(10))) func runOfAPeriodicTask_endsWhenItIsCancelled() async {
     let ticks = Recorder<Void>()
     let periodic = Task { [clock] in
       while true {
@@ -98,17 +88,14 @@ import Testing
   }
 }
 
-/// The number of sleepers that a test waits for.
-@Suite struct WaitingForSleepers {
+@Suite struct WaitingForConditions {
   @Test func manyPromises_areWaitedForInLinearTime() async throws {
     let pairs = (0..<20_000).map { _ in Promise<Int>.withResolvers() }
     async let waited: Void = waitForPromises(pairs.map(\.promise))
     for pair in pairs { pair.resolver.fulfill(1) }
     try await waited
   }
-}
 
-@Suite struct WaitingForConditions {
   @Test func conditionThatBecomesTrue_endsTheWait() async throws {
     let counter = CallCounter()
     DispatchQueue.global().async { for _ in 0..<3 { counter.call() } }

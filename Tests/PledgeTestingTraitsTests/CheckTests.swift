@@ -6,9 +6,7 @@ import Testing
 
 @testable import PledgeTestingTraits
 
-struct Boom: Error, Equatable {
-  var id = 0
-}
+struct Boom: Error, Equatable { var id = 0 }
 
 /// Runs `body` as a test with the trait, and returns the issues that it records.
 private func issues(
@@ -22,19 +20,15 @@ private func issues(
 }
 
 @Suite struct CheckTests {
-  @Test func testThatLeavesNothing_hasNoIssue() async throws {
+  private let kept = Recorder<Promise<Int>>()
+
+  @Test func testThatLeavesNothing_orWorkThatEnds_hasNoIssue() async throws {
     let found = try await issues(patience: .seconds(60)) {
-      let value = Promise.value(1).map { $0 + 1 }.then { .value($0) }
-      try await expectFulfillment(of: value, with: 2)
+      try await expectFulfillment(of: Promise.value(1).map { $0 + 1 }.then { .value($0) }, with: 2)
       try await expectRejection(of: Promise<Int>.rejected(Boom()))
       Promise<Int>.rejected(Boom()).ignoreErrors()
       Promise<Void>.after(.seconds(3600)).cancel()
-    }
-    #expect(found == [])
-  }
-
-  @Test func testThatLeavesWorkRunning_waitsForItsEnd() async throws {
-    let found = try await issues(patience: .seconds(60)) {
+      // The check waits for the end of this work.
       let queue = DispatchQueue(label: "work")
       for number in 0..<100 {
         Promise.value(number).map(on: queue) { $0 }.delay(.milliseconds(1)).ignoreErrors()
@@ -43,34 +37,22 @@ private func issues(
     #expect(found == [])
   }
 
-  @Test func unhandledRejection_isAnIssue() async throws {
-    let found = try await issues(patience: .seconds(60)) {
-      _ = Promise<Int>.rejected(Boom(id: 7)).map { $0 }
-    }
+  @Test(
+    arguments: [
+      "of a handler": { _ = Promise<Int>.rejected(Boom(id: 7)).map { $0 } },
+      "of a combinator": { _ = Promise.all([.rejected(Boom(id: 7)), .value(1)]).map { $0.count } },
+      "after the end": {
+        _ = Promise<Void>.after(.milliseconds(5)).done(on: .global) { throw Boom(id: 7) }
+      },
+    ] as [String: @Sendable () -> Void])
+  func unhandledRejection_isOneIssue(_: String, reject: @Sendable () -> Void) async throws {
+    let found = try await issues(patience: .seconds(60)) { reject() }
     try #require(found.count == 1)
     #expect(found[0].hasPrefix("Unhandled rejection: Boom(id: 7)"))
   }
 
-  @Test func rejectionOfACombinator_isOneIssue() async throws {
-    let found = try await issues(patience: .seconds(60)) {
-      let failing = Promise<Int>.rejected(Boom(id: 8))
-      _ = Promise.all([failing, .value(1)]).map { $0.count }
-    }
-    try #require(found.count == 1)
-    #expect(found[0].contains("Boom(id: 8)"))
-  }
-
-  @Test func rejectionAfterTheEnd_isAnIssue() async throws {
-    let found = try await issues(patience: .seconds(60)) {
-      _ = Promise<Void>.after(.milliseconds(5)).done(on: .global) { throw Boom(id: 9) }
-    }
-    try #require(found.count == 1)
-    #expect(found[0].contains("Boom(id: 9)"))
-  }
-
   @Test func pendingPromise_isAnIssueWithTheTree() async throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
-    let kept = Recorder<Promise<Int>>()
     let found = try await issues {
       let inner = Promise<Int> { resolver in kept.record(promise.tap { resolver.resolve($0) }) }
       kept.record(inner.map { $0 + 1 })
@@ -103,7 +85,6 @@ private func issues(
   }
 
   @Test func settledPromiseInMemory_isALeak() async throws {
-    let kept = Recorder<Promise<Int>>()
     let found = try await issues {
       let promise = Promise.value(1).map(on: .immediate) { $0 }
       kept.record(promise)
@@ -118,9 +99,7 @@ private func issues(
   }
 
   @Test func referenceCycle_isALeak() async throws {
-    final class Owner: Sendable {
-      let promises = Recorder<Promise<Void>>()
-    }
+    final class Owner: Sendable { let promises = Recorder<Promise<Void>>() }
     let owners = Recorder<Owner>()
     let found = try await issues {
       let owner = Owner()
@@ -137,12 +116,9 @@ private func issues(
     #expect(owners.count == 1)
   }
 
-  @Test(arguments: [
-    PromiseCheckTrait.Problems.unhandledRejections, .pendingPromises, .leaks, [],
-  ])
+  @Test(arguments: [PromiseCheckTrait.Problems.unhandledRejections, .pendingPromises, .leaks, []])
   func kindsThatAreNotChosen_areNoIssues(problems: PromiseCheckTrait.Problems) async throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
-    let kept = Recorder<Promise<Int>>()
     let found = try await issues(problems) {
       kept.record(promise.map(on: .immediate) { $0 })
       kept.record(Promise.value(1).map(on: .immediate) { $0 })
@@ -168,7 +144,6 @@ private func issues(
 
   @Test func cancelledTest_doesNotWait() async throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
-    let kept = Recorder<Promise<Int>>()
     let task = Task {
       try await issues(.pendingPromises, patience: .seconds(3600)) {
         kept.record(promise.map { $0 })
@@ -189,8 +164,7 @@ private func issues(
       for number in 0..<count {
         group.addTask {
           let (promise, resolver) = Promise<Int>.withResolvers()
-          let kept = Recorder<Promise<Int>>()
-          let queue = DispatchQueue(label: "of \(number)")
+          let (kept, queue) = (Recorder<Promise<Int>>(), DispatchQueue(label: "of \(number)"))
           let found = try await issues(patience: .seconds(1)) {
             for _ in 0..<20 {
               _ = Promise.value(number).map(on: queue) { $0 }.then(on: .global) { .value($0) }

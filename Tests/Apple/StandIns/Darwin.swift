@@ -8,8 +8,7 @@ public typealias clockid_t = UInt32
 public func pthread_getspecific(_ key: pthread_key_t) -> UnsafeMutableRawPointer? { nil }
 @discardableResult
 public func pthread_setspecific(_ key: pthread_key_t, _ value: UnsafeRawPointer?) -> Int32 { 0 }
-@discardableResult
-public func pthread_key_create(
+@discardableResult public func pthread_key_create(
   _ key: UnsafeMutablePointer<pthread_key_t>!,
   _ destructor: (@convention(c) (UnsafeMutableRawPointer) -> Void)!
 ) -> Int32 { 0 }
@@ -22,8 +21,6 @@ public func write(_ descriptor: Int32, _ bytes: UnsafeRawPointer!, _ count: Int)
 public var CLOCK_MONOTONIC_RAW: clockid_t { 4 }
 @available(macOS 10.12, iOS 10, tvOS 10, watchOS 3, *)
 public func clock_gettime_nsec_np(_ clock: clockid_t) -> UInt64 { 0 }
-
-// MARK: - Files and processes
 
 public typealias pid_t = Int32
 public typealias pthread_t = UnsafeMutablePointer<Int>
@@ -48,7 +45,6 @@ public func open(_ path: UnsafePointer<CChar>, _ flags: Int32) -> Int32 { 0 }
 public func read(_ descriptor: Int32, _ bytes: UnsafeMutableRawPointer!, _ count: Int) -> Int { 0 }
 public func getpid() -> pid_t { 0 }
 
-
 public var PROT_READ: Int32 { 1 }
 public var PROT_WRITE: Int32 { 2 }
 public var MAP_PRIVATE: Int32 { 2 }
@@ -60,11 +56,3 @@ public func mmap(
 ) -> UnsafeMutableRawPointer! { nil }
 @discardableResult
 public func munmap(_ address: UnsafeMutableRawPointer!, _ size: Int) -> Int32 { 0 }
-
-public struct rusage {
-  public var ru_nivcsw: Int = 0
-  public init() {}
-}
-
-@discardableResult
-public func getrusage(_ who: Int32, _ usage: UnsafeMutablePointer<rusage>!) -> Int32 { 0 }

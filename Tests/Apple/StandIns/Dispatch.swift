@@ -67,15 +67,13 @@ open class DispatchQueue: DispatchObject, @unchecked Sendable {
   public var label: String { "" }
   public func async(execute workItem: DispatchWorkItem) {}
   public func async(group: DispatchGroup, execute workItem: DispatchWorkItem) {}
-  @preconcurrency
-  public func async(
+  @preconcurrency public func async(
     group: DispatchGroup? = nil, qos: DispatchQoS = .unspecified,
     flags: DispatchWorkItemFlags = [],
     execute work: @escaping @Sendable @convention(block) () -> Void
   ) {}
   public func asyncAfter(deadline: DispatchTime, execute: DispatchWorkItem) {}
-  @preconcurrency
-  public func asyncAfter(
+  @preconcurrency public func asyncAfter(
     deadline: DispatchTime, qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [],
     execute work: @escaping @Sendable @convention(block) () -> Void
   ) {}
@@ -99,7 +97,6 @@ public struct DispatchTime: Comparable, Sendable {
   public let rawValue: UInt64
   public init(uptimeNanoseconds: UInt64) { rawValue = uptimeNanoseconds }
   public static func now() -> DispatchTime { fatalError() }
-  public static let distantFuture = DispatchTime(uptimeNanoseconds: .max)
   public static func < (a: DispatchTime, b: DispatchTime) -> Bool { a.rawValue < b.rawValue }
 }
 
@@ -163,7 +160,5 @@ public class DispatchSource: DispatchObject {
   ) -> any DispatchSourceTimer { fatalError() }
 }
 
-public enum DispatchPredicate {
-  case onQueue(DispatchQueue)
-}
+public enum DispatchPredicate { case onQueue(DispatchQueue) }
 public func dispatchPrecondition(condition: @autoclosure () -> DispatchPredicate) {}

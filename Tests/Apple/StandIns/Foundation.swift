@@ -51,14 +51,10 @@ public enum ComparisonResult: Int, Sendable {
 open class NSDictionary: NSObject { public init(dictionary: [AnyHashable: Any]) {} }
 
 open class NSLock: NSObject, @unchecked Sendable {
+  public func withLock<R>(_ body: () throws -> R) rethrows -> R { try body() }
   public func lock() {}
   public func unlock() {}
 }
-extension NSLock {
-  public func withLock<R>(_ body: () throws -> R) rethrows -> R { try body() }
-}
-
-// MARK: - Values
 
 public struct Data: Hashable, RandomAccessCollection, MutableCollection,
   RangeReplaceableCollection, Sendable, Codable
@@ -98,15 +94,13 @@ public struct Date: Hashable, Comparable, Sendable, Codable {
   public var timeIntervalSinceNow: TimeInterval { 0 }
   public func timeIntervalSince(_ date: Date) -> TimeInterval { 0 }
   public static func < (a: Date, b: Date) -> Bool { false }
-  @available(macOS 12, iOS 15, tvOS 15, watchOS 8, *)
-  public static var now: Date { Date() }
+  @available(macOS 12, iOS 15, tvOS 15, watchOS 8, *) public static var now: Date { Date() }
 }
 
 public struct URL: Hashable, Sendable, Codable {
   public init(fileURLWithPath path: String) {}
   public init?(string: String) {}
-  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-  public init(filePath: String) {}
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *) public init(filePath: String) {}
   public var path: String { "" }
   public var absoluteString: String { "" }
   public var host: String? { nil }
@@ -135,7 +129,6 @@ open class DateFormatter: NSObject, @unchecked Sendable {
   public var timeZone: TimeZone!
   public var dateFormat: String!
   public func date(from text: String) -> Date? { nil }
-  public func string(from date: Date) -> String { "" }
 }
 
 extension String: _ObjectiveCBridgeable {
@@ -164,9 +157,7 @@ extension StringProtocol {
   }
   public func contains<Other: StringProtocol>(_ other: Other) -> Bool { false }
 }
-public struct CharacterSet: Sendable {
-  public static let whitespaces = CharacterSet()
-}
+public struct CharacterSet: Sendable { public static let whitespaces = CharacterSet() }
 
 open class JSONDecoder: @unchecked Sendable {
   public init() {}
@@ -185,8 +176,6 @@ open class JSONSerialization: NSObject {
     fatalError()
   }
 }
-
-// MARK: - Errors
 
 open class NSError: NSObject, Error, @unchecked Sendable {
   public init(domain: String, code: Int, userInfo: [String: Any]? = nil) {}
@@ -227,6 +216,7 @@ public struct URLError: Error, Hashable, Sendable {
     public init(rawValue: Int) { self.rawValue = rawValue }
   }
   public init(_ code: Code, userInfo: [String: Any] = [:]) { self.code = code }
+  public static var cancelled: Code { .cancelled }
   public init(_nsError error: NSError) { code = .unknown }
   public let code: Code
   public var userInfo: [String: Any] { [:] }
@@ -252,22 +242,6 @@ extension URLError.Code {
   public static var secureConnectionFailed: Self { Self(rawValue: -14) }
   public static var cannotLoadFromNetwork: Self { Self(rawValue: -15) }
 }
-extension URLError {
-  public static var cancelled: Code { .cancelled }
-  public static var timedOut: Code { .timedOut }
-  public static var cannotFindHost: Code { .cannotFindHost }
-  public static var cannotConnectToHost: Code { .cannotConnectToHost }
-  public static var networkConnectionLost: Code { .networkConnectionLost }
-  public static var dnsLookupFailed: Code { .dnsLookupFailed }
-  public static var notConnectedToInternet: Code { .notConnectedToInternet }
-  public static var badServerResponse: Code { .badServerResponse }
-  public static var unknown: Code { .unknown }
-  public static var cannotParseResponse: Code { .cannotParseResponse }
-  public static var resourceUnavailable: Code { .resourceUnavailable }
-  public static var zeroByteResource: Code { .zeroByteResource }
-  public static var secureConnectionFailed: Code { .secureConnectionFailed }
-  public static var cannotLoadFromNetwork: Code { .cannotLoadFromNetwork }
-}
 public enum POSIXErrorCode: Int32, Sendable {
   case EPERM = 1, ENOENT, EIO = 5, ECONNRESET = 54, ENOTCONN = 57, ETIMEDOUT = 60
   case ECONNREFUSED = 61, EHOSTDOWN = 64, EHOSTUNREACH = 65, ENETDOWN = 50, ENETUNREACH = 51
@@ -290,8 +264,6 @@ public struct CocoaError: Error, Sendable {
   public init(_ code: Code, userInfo: [String: Any] = [:]) { self.code = code }
   public let code: Code
 }
-
-// MARK: - HTTP
 
 public struct URLRequest: Hashable, Sendable {
   public init(url: URL) {}
@@ -317,8 +289,7 @@ open class URLAuthenticationChallenge: NSObject, @unchecked Sendable {
   public var previousFailureCount: Int { 0 }
 }
 open class URLCache: NSObject, @unchecked Sendable {}
-open class URLCredential: NSObject, @unchecked Sendable {
-}
+open class URLCredential: NSObject, @unchecked Sendable {}
 
 open class URLSessionConfiguration: NSObject, @unchecked Sendable {
   public class var `default`: URLSessionConfiguration { fatalError() }
@@ -436,19 +407,15 @@ extension URLSessionDataDelegate {
   ) {}
 }
 
-// MARK: - Files
-
 open class FileHandle: NSObject, @unchecked Sendable {
   public init(fileDescriptor: Int32) {}
   public init(fileDescriptor: Int32, closeOnDealloc: Bool) {}
   public convenience init(forWritingTo url: URL) throws { self.init(fileDescriptor: 0) }
   public convenience init(forReadingFrom url: URL) throws { self.init(fileDescriptor: 0) }
   public class var standardError: FileHandle { fatalError() }
-  public var fileDescriptor: Int32 { 0 }
   public func readDataToEndOfFile() -> Data { Data() }
   public func write(_ data: Data) {}
-  @available(macOS 10.15, iOS 13, tvOS 13, watchOS 6, *)
-  public func close() throws {}
+  @available(macOS 10.15, iOS 13, tvOS 13, watchOS 6, *) public func close() throws {}
   @available(macOS 10.15.4, iOS 13.4, tvOS 13.4, watchOS 6.2, *)
   public func write<T: Sequence>(contentsOf data: T) throws where T.Element == UInt8 {}
 }
@@ -499,8 +466,6 @@ open class Thread: NSObject, @unchecked Sendable {
   public func start() {}
 }
 
-// MARK: - Observing
-
 public struct ProgressKind: Hashable, Sendable { public static let file = ProgressKind() }
 open class Progress: NSObject, @unchecked Sendable {
   public var kind: ProgressKind?
@@ -533,9 +498,7 @@ open class NotificationCenter: NSObject, @unchecked Sendable {
   public func removeObserver(_ observer: Any) {}
 }
 open class RunLoop: NSObject, @unchecked Sendable {
-  public struct Mode: Hashable, Sendable {
-    public static let `default` = Mode()
-  }
+  public struct Mode: Hashable, Sendable { public static let `default` = Mode() }
   public class var current: RunLoop { fatalError() }
   public class var main: RunLoop { fatalError() }
   public func run(mode: Mode, before date: Date) -> Bool { false }

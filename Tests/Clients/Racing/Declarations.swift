@@ -2,9 +2,7 @@ import Dispatch
 import Pledge
 
 /// Not `Sendable`: only code of one isolation can access it.
-final class Model {
-  var count = 0
-}
+final class Model { var count = 0 }
 
 struct Refused: Error, Equatable {}
 actor Owner {}

@@ -16,28 +16,18 @@ struct User: Sendable, Hashable {
   var email: String? = "ada@example.org"
 }
 
-extension User {
-  static var guest: User { User(id: 0, name: "guest") }
-}
+extension User { static var guest: User { User(id: 0, name: "guest") } }
 
-struct Avatar: Sendable {
-  var byteCount = 3
-}
+struct Avatar: Sendable { var byteCount = 3 }
 
-struct Page: Sendable {
-  var text = ""
-}
+struct Page: Sendable { var text = "" }
 
-struct Profile: Sendable {
-  var name = ""
-}
+struct Profile: Sendable { var name = "" }
 
 struct Offline: Error {}
 struct Refused: Error {}
 
-enum ServerError: Error {
-  case notFound
-}
+enum ServerError: Error { case notFound }
 
 struct AccountError: Error {
   var id: Int
@@ -69,9 +59,7 @@ func links(of page: Page) -> [String] { page.text == "index.html" ? ["about.html
 func thumbnail(of avatar: Avatar) -> Avatar { Avatar(byteCount: 1) }
 func slowChecksum(of name: String) -> Int { name.utf8.reduce(0) { $0 &+ Int($1) } }
 
-func readSetting(
-  _ name: String, completion: @escaping @Sendable (String?, (any Error)?) -> Void
-) {
+func readSetting(_ name: String, completion: @escaping @Sendable (String?, (any Error)?) -> Void) {
   completion("blue", nil)
 }
 
@@ -84,21 +72,16 @@ struct Connection: Sendable {
 
 func openConnection() -> Promise<Connection> { .value(Connection()) }
 
-@MainActor
-final class Label {
+@MainActor final class Label {
   nonisolated init() {}
   var text = ""
 }
 
-struct CrashReporter: Sendable {
-  func log(_ text: String) {}
-}
+struct CrashReporter: Sendable { func log(_ text: String) {} }
 
 let crashReporter = CrashReporter()
 
-struct AuditLog: Sendable {
-  func flush() async {}
-}
+struct AuditLog: Sendable { func flush() async {} }
 
 let auditLog = AuditLog()
 
@@ -108,9 +91,7 @@ final class Draft {
   func append(_ line: String) { text += line }
 }
 
-struct Loop: Sendable {
-  func execute(_ work: @escaping @Sendable () -> Void) { Task { work() } }
-}
+struct Loop: Sendable { func execute(_ work: @escaping @Sendable () -> Void) { Task { work() } } }
 
 /// A transfer that never ends by itself.
 final class Transfer: Sendable {
@@ -143,8 +124,7 @@ final class LegacyRequest: Sendable {
   func locator(_ locator: Locator, didFail error: any Error)
 }
 
-@MainActor
-final class Locator {
+@MainActor final class Locator {
   weak var delegate: (any LocatorDelegate)?
   private(set) var isRunning = false
   func start() { isRunning = true }
@@ -165,9 +145,7 @@ func fetchFile(_ name: String) -> Promise<[UInt8]> {
 
 // MARK: PledgeFoundation
 
-struct Person: Decodable, Sendable {
-  var name: String
-}
+struct Person: Decodable, Sendable { var name: String }
 
 final class ByteCounter: Sendable {
   private let counts = Recorder<Int>()
@@ -180,19 +158,12 @@ struct Chapter: Sendable {
   func typeset() -> Promise<Int> { .value(Int(pageCount)) }
 }
 
-extension Notification.Name {
-  static let downloaded = Notification.Name("downloaded")
-}
+extension Notification.Name { static let downloaded = Notification.Name("downloaded") }
 
-@Observable @MainActor
-final class Model {
-  var title = ""
-}
+@Observable @MainActor final class Model { var title = "" }
 
 /// Waits until the handlers that wait for the main actor now have run.
-@MainActor func endOfMainQueue() async throws {
-  try await Promise.value(()).done {}.value
-}
+@MainActor func endOfMainQueue() async throws { try await Promise.value(()).done {}.value }
 
 #if NIO
   /// A client's connection, for one line at a time.

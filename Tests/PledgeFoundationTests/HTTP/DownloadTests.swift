@@ -1,18 +1,9 @@
-import Foundation
-import Pledge
-import PledgeFoundation
-import PledgeTesting
-import Testing
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 extension FoundationTests {
   @Suite struct Downloading {
     let server: LoopbackServer
     let folder: TemporaryFolder
     let session = URLSession(configuration: .ephemeral)
+    let old = Data("old".utf8)
 
     init() throws {
       server = try LoopbackServer()
@@ -24,51 +15,49 @@ extension FoundationTests {
         server.url("/bytes/5000000"), to: folder.file("big")
       ).value
       #expect(file == folder.file("big"))
-      #expect((response as? HTTPURLResponse)?.statusCode == 200)
+      #expect(response.status == 200)
       #expect(try Data(contentsOf: file) == Data(repeating: 0x78, count: 5_000_000))
       #expect(try folder.names == ["big"])
     }
 
     @Test func download_replacesTheFile() async throws {
-      try Data("old".utf8).write(to: folder.file("name"))
+      _ = try folder.file("name", old)
       _ = try await session.download(server.url("/ok"), to: folder.file("name")).value
-      #expect(try Data(contentsOf: folder.file("name")) == Data("hello".utf8))
+      #expect(try folder.data("name") == Data("hello".utf8))
     }
 
     @Test func download_ofNothing_makesAnEmptyFile() async throws {
       _ = try await session.download(server.url("/bytes/0"), to: folder.file("name")).value
-      #expect(try Data(contentsOf: folder.file("name")).isEmpty)
+      #expect(try folder.data("name").isEmpty)
     }
 
     @Test func download_whileItRuns_leavesTheOldFileInPlace() async throws {
-      try Data("old".utf8).write(to: folder.file("name"))
+      _ = try folder.file("name", old)
       let progress = Progress(totalUnitCount: -1)
       let promise = session.download(
         try server.url("/steps/2?chunked"), to: folder.file("name"), progress: progress)
       server.step()
       try await waitUntil { progress.completedUnitCount == 1000 }
-      #expect(try Data(contentsOf: folder.file("name")) == Data("old".utf8))
+      #expect(try folder.data("name") == old)
       #expect(progress.isIndeterminate)
       server.step()
       _ = try await promise.value
-      #expect(try Data(contentsOf: folder.file("name")).count == 2000)
+      #expect(try folder.data("name").count == 2000)
       #expect(progress.isFinished && progress.completedUnitCount == 2000)
     }
 
     @Test func download_whenStatusDoesNotTellOfSuccess_leavesTheOldFile() async throws {
-      try Data("old".utf8).write(to: folder.file("name"))
+      _ = try folder.file("name", old)
       let promise = session.download(try server.url("/status/404"), to: folder.file("name"))
-      let error = await #expect(throws: HTTPStatusError.self) { try await promise.value }
-      #expect(error?.status == 404)
-      #expect(error?.body == Data("status 404".utf8))
-      #expect(try Data(contentsOf: folder.file("name")) == Data("old".utf8))
-      #expect(try folder.names == ["name"])
+      let error = try await expectRejection(of: promise, with: HTTPStatusError.self)
+      #expect(error.status == 404 && error.body == Data("status 404".utf8))
+      #expect(try folder.data("name") == old && folder.names == ["name"])
     }
 
     @Test func download_acceptingAnyStatus_storesTheBody() async throws {
       let request = URLRequest(url: try server.url("/status/404"))
       _ = try await session.download(request, to: folder.file("name"), acceptsAnyStatus: true).value
-      #expect(try Data(contentsOf: folder.file("name")) == Data("status 404".utf8))
+      #expect(try folder.data("name") == Data("status 404".utf8))
     }
 
     @Test func download_whenTheBodyIsCutOff_leavesNothing() async throws {
@@ -79,8 +68,7 @@ extension FoundationTests {
 
     @Test func download_whenTheFolderIsMissing_sendsNothing() async throws {
       let arrived = server.next(.arrived("/ok"))
-      let promise = session.download(
-        try server.url("/ok"), to: folder.file("none/name"))
+      let promise = session.download(try server.url("/ok"), to: folder.file("none/name"))
       await #expect(throws: CocoaError.self) { try await promise.value }
       #expect(arrived.isPending)
     }
@@ -200,8 +188,7 @@ extension FoundationTests {
     }
 
     @Test func download_ontoAPrivateFile_keepsItPrivate() async throws {
-      let file = folder.file("secret")
-      try Data("old".utf8).write(to: file)
+      let file = try folder.file("secret", old)
       try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
       _ = try await session.download(server.url("/ok"), to: file).value
       let attributes = try FileManager.default.attributesOfItem(atPath: file.path)
@@ -210,14 +197,12 @@ extension FoundationTests {
     }
 
     @Test func download_ontoALink_replacesWhatItPointsTo() async throws {
-      try Data("old".utf8).write(to: folder.file("target"))
+      _ = try folder.file("target", old)
       let link = folder.file("link")
-      try FileManager.default.createSymbolicLink(
-        atPath: link.path, withDestinationPath: "target")
+      try FileManager.default.createSymbolicLink(atPath: link.path, withDestinationPath: "target")
       _ = try await session.download(server.url("/ok"), to: link).value
-      #expect(
-        try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == "target")
-      #expect(try Data(contentsOf: folder.file("target")) == Data("hello".utf8))
+      #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == "target")
+      #expect(try folder.data("target") == Data("hello".utf8))
       #expect(try folder.names == ["link", "target"])
     }
   }

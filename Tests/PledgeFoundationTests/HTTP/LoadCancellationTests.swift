@@ -1,13 +1,3 @@
-import Foundation
-import Pledge
-import PledgeFoundation
-import PledgeTesting
-import Testing
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 extension FoundationTests {
   @Suite struct CancellingLoads {
     let server: LoopbackServer
@@ -17,8 +7,7 @@ extension FoundationTests {
 
     @Test(arguments: ["/hang", "/slow"], [false, true])
     func cancel_afterTheRequestArrived_hangsUp(path: String, withProgress: Bool) async throws {
-      let promise = session.load(
-        try server.url(path), progress: withProgress ? Progress(totalUnitCount: -1) : nil)
+      let promise = session.load(try server.url(path), progress: progress(withProgress))
       await server.next(.arrived(path)).value
       promise.cancel()
       await #expect(throws: CancellationError.self) { try await promise.value }
@@ -28,8 +17,7 @@ extension FoundationTests {
 
     @Test(arguments: [false, true])
     func cancel_atOnce_rejectsAndHoldsNoConnection(withProgress: Bool) async throws {
-      let promise = session.load(
-        try server.url("/hang"), progress: withProgress ? Progress(totalUnitCount: -1) : nil)
+      let promise = session.load(try server.url("/hang"), progress: progress(withProgress))
       promise.cancel()
       await #expect(throws: CancellationError.self) { try await promise.value }
       try await waitUntil { server.openConnections == 0 }
@@ -37,8 +25,7 @@ extension FoundationTests {
 
     @Test(arguments: [false, true])
     func cancel_afterSettlement_changesNothing(withProgress: Bool) async throws {
-      let promise = session.load(
-        try server.url("/ok"), progress: withProgress ? Progress(totalUnitCount: -1) : nil)
+      let promise = session.load(try server.url("/ok"), progress: progress(withProgress))
       _ = try await promise.value
       promise.cancel()
       #expect(try await promise.value.data == Data("hello".utf8))
@@ -67,8 +54,7 @@ extension FoundationTests {
       #expect(error?.code == .cancelled)
     }
 
-    @Test(arguments: [0, 1, 2])
-    func cancel_aroundTheEnd_settlesOnce(phase: Int) async throws {
+    @Test(arguments: [0, 1, 2]) func cancel_aroundTheEnd_settlesOnce(phase: Int) async throws {
       for round in 0..<150 {
         let promise = session.load(try server.url("/ok"))
         if phase > 0 { await server.next(.arrived("/ok")).value }
@@ -85,8 +71,7 @@ extension FoundationTests {
     func cancel_manyTimes_leavesNoSocketOpen(withProgress: Bool) async throws {
       let before = try openDescriptors("socket:")
       for round in 0..<40 {
-        let promise = session.load(
-          try server.url("/hang"), progress: withProgress ? Progress(totalUnitCount: -1) : nil)
+        let promise = session.load(try server.url("/hang"), progress: progress(withProgress))
         if round.isMultiple(of: 2) { await server.next(.arrived("/hang")).value }
         promise.cancel()
         await #expect(throws: CancellationError.self) { try await promise.value }

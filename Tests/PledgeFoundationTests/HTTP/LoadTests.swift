@@ -1,13 +1,3 @@
-import Foundation
-import Pledge
-import PledgeFoundation
-import PledgeTesting
-import Testing
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 extension FoundationTests {
   @Suite struct Loading {
     let server: LoopbackServer
@@ -42,36 +32,29 @@ extension FoundationTests {
     }
 
     @Test func load_inAChain_infersItsTypes() async throws {
-      let text = try await URLSession.shared.load(server.url("/ok"))
-        .validate()
+      let text = try await URLSession.shared.load(server.url("/ok")).validate()
         .map { data, response in
-          let status = (response as? HTTPURLResponse)?.statusCode ?? 0
+          let status = response.status ?? 0
           return "\(status) \(String(decoding: data, as: UTF8.self))"
-        }
-        .value
+        }.value
       #expect(text == "200 hello")
     }
 
     @Test(arguments: [false, true])
     func load_request_sendsItAsItIs(withProgress: Bool) async throws {
-      var request = URLRequest(url: try server.url("/echo"))
-      request.httpMethod = "PUT"
+      var request = try request("/echo", "PUT")
       request.httpBody = Data("body".utf8)
       request.setValue("text/x", forHTTPHeaderField: "Content-Type")
-      let progress = withProgress ? Progress(totalUnitCount: -1) : nil
-      let (data, response) = try await session.load(request, progress: progress).value
-      let http = try #require(response as? HTTPURLResponse)
+      let promise = session.load(request, progress: progress(withProgress))
+      let (data, response) = try await promise.value
       #expect(data == Data("body".utf8))
-      #expect(http.value(forHTTPHeaderField: "X-Method") == "PUT")
-      #expect(http.value(forHTTPHeaderField: "X-Type") == "text/x")
+      #expect(response.header("X-Method") == "PUT" && response.header("X-Type") == "text/x")
     }
 
     @Test(arguments: [false, true])
     func load_whenRedirected_follows(withProgress: Bool) async throws {
-      let progress = withProgress ? Progress(totalUnitCount: -1) : nil
-      let (data, response) = try await session.load(
-        server.url("/redirect"), progress: progress
-      ).value
+      let promise = session.load(try server.url("/redirect"), progress: progress(withProgress))
+      let (data, response) = try await promise.value
       #expect(data == Data("hello".utf8))
       #expect(response.url?.path == "/ok")
     }
@@ -82,12 +65,10 @@ extension FoundationTests {
       request.setValue("Bearer secret", forHTTPHeaderField: "Authorization")
       request.setValue("session=1", forHTTPHeaderField: "Cookie")
       let (_, response) = try await session.load(request).value
-      let http = try #require(response as? HTTPURLResponse)
       let isOther = path == "/elsewhere"
-      #expect(http.url?.host == (isOther ? "localhost" : "127.0.0.1"))
-      #expect(
-        http.value(forHTTPHeaderField: "X-Authorization") == (isOther ? "none" : "Bearer secret"))
-      #expect(http.value(forHTTPHeaderField: "X-Cookie") == (isOther ? "none" : "session=1"))
+      #expect(response.url?.host == (isOther ? "localhost" : "127.0.0.1"))
+      #expect(response.header("X-Authorization") == (isOther ? "none" : "Bearer secret"))
+      #expect(response.header("X-Cookie") == (isOther ? "none" : "session=1"))
     }
 
     @Test func load_whenTheRequestTimesOut_saysSo() async throws {
@@ -100,25 +81,16 @@ extension FoundationTests {
     }
 
     @Test func load_whenTheSessionRefusesRedirects_doesNotFollow() async throws {
-      final class Refusing: NSObject, URLSessionTaskDelegate, Sendable {
-        func urlSession(
-          _ session: URLSession, task: URLSessionTask,
-          willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
-          completionHandler: @escaping @Sendable (URLRequest?) -> Void
-        ) { completionHandler(nil) }
-      }
       let session = URLSession(
-        configuration: .ephemeral, delegate: Refusing(), delegateQueue: nil)
+        configuration: .ephemeral, delegate: Redirecting { _ in nil }, delegateQueue: nil)
       defer { session.finishTasksAndInvalidate() }
-      let (_, response) = try await session.load(
-        server.url("/redirect"), progress: Progress(totalUnitCount: -1)
-      ).value
-      #expect((response as? HTTPURLResponse)?.statusCode == 302)
+      let promise = session.load(try server.url("/redirect"), progress: progress(true))
+      #expect(try await promise.value.response.status == 302)
     }
 
     @Test(arguments: [false, true])
     func load_whenTheBodyIsCutOff_rejectsWithURLError(withProgress: Bool) async throws {
-      let progress = withProgress ? Progress(totalUnitCount: -1) : nil
+      let progress = progress(withProgress)
       let promise = session.load(try server.url("/truncated"), progress: progress)
       await #expect(throws: URLError.self) { try await promise.value }
       #expect(progress?.isFinished != true)
@@ -155,11 +127,9 @@ extension FoundationTests {
     @Test func upload_data_isEchoed() async throws {
       let body = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0) })
       let progress = Progress(totalUnitCount: -1)
-      let (data, response) = try await session.upload(
-        body, with: request("/echo", "PATCH"), progress: progress
-      ).validate().value
-      #expect(data == body)
-      #expect((response as? HTTPURLResponse)?.value(forHTTPHeaderField: "X-Method") == "PATCH")
+      let promise = session.upload(body, with: try request("/echo", "PATCH"), progress: progress)
+      let (data, response) = try await promise.validate().value
+      #expect(data == body && response.header("X-Method") == "PATCH")
       #expect(progress.isFinished && progress.totalUnitCount == 300_000)
       #expect(try await session.upload(body, with: request("/echo")).value.data == body)
     }
@@ -167,19 +137,13 @@ extension FoundationTests {
     @Test func upload_file_isEchoed() async throws {
       let folder = try TemporaryFolder()
       let body = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0) })
-      try body.write(to: folder.file("body"))
+      let file = try folder.file("body", body)
       let progress = Progress(totalUnitCount: -1)
-      let promises = [
-        session.upload(fileAt: folder.file("body"), with: try request("/echo")),
-        session.upload(fileAt: folder.file("body"), with: try request("/echo"), progress: progress),
-      ]
-      for promise in promises {
+      for progress in [nil, progress] {
+        let promise = session.upload(fileAt: file, with: try request("/echo"), progress: progress)
         let (data, response) = try await promise.value
-        #expect(data == body)
-        let http = response as? HTTPURLResponse
-        #expect(http?.value(forHTTPHeaderField: "X-Type") == "none")
-        #expect(http?.value(forHTTPHeaderField: "X-Encoding") == "none")
-        #expect(http?.value(forHTTPHeaderField: "X-Length") == "300000")
+        #expect(data == body && response.header("X-Length") == "300000")
+        #expect(response.header("X-Type") == "none" && response.header("X-Encoding") == "none")
       }
       #expect(progress.isFinished && progress.totalUnitCount == 300_000)
     }
@@ -188,17 +152,16 @@ extension FoundationTests {
     func upload_whenRedirected_sendsTheBodyAgainIfTheMethodStays(path: String) async throws {
       let folder = try TemporaryFolder()
       let body = Data(repeating: 7, count: 100_000)
-      try body.write(to: folder.file("body"))
+      let file = try folder.file("body", body)
+      let request = try request(path)
       for promise in [
-        session.upload(fileAt: folder.file("body"), with: try request(path)),
-        session.upload(body, with: try request(path)),
+        session.upload(fileAt: file, with: request), session.upload(body, with: request),
       ] {
         let (data, response) = try await promise.value
-        let http = response as? HTTPURLResponse
         let isSame = path != "/see-other"
         #expect(data == (isSame ? body : Data()))
-        #expect(http?.value(forHTTPHeaderField: "X-Method") == (isSame ? "POST" : "GET"))
-        #expect(http?.value(forHTTPHeaderField: "X-Length") == (isSame ? "100000" : "none"))
+        #expect(response.header("X-Method") == (isSame ? "POST" : "GET"))
+        #expect(response.header("X-Length") == (isSame ? "100000" : "none"))
       }
     }
 
@@ -207,8 +170,7 @@ extension FoundationTests {
         try await session.load(server.url("/hop/30/ok")).value
       }
       #expect(error?.code == .httpTooManyRedirects)
-      let (data, _) = try await session.load(server.url("/hop/20/ok")).value
-      #expect(data == Data("hello".utf8))
+      #expect(try await session.load(server.url("/hop/20/ok")).value.data == Data("hello".utf8))
     }
 
     @Test func load_whenTheBodyIsCutOff_isRetried() async throws {
@@ -282,8 +244,7 @@ extension FoundationTests {
 
     @Test func load_oneAfterTheOther_usesTheConnectionAgain() async throws {
       for _ in 0..<20 {
-        let (data, _) = try await session.load(server.url("/kept")).value
-        #expect(data == Data("hello".utf8))
+        #expect(try await session.load(server.url("/kept")).value.data == Data("hello".utf8))
       }
       #expect(server.acceptedConnections == 1)
     }
@@ -292,7 +253,7 @@ extension FoundationTests {
     func load_whenARedirectionSaysNotWhereTo_hasTheResponse(path: String) async throws {
       let progress = Progress(totalUnitCount: -1)
       let (_, response) = try await session.load(server.url(path), progress: progress).value
-      #expect((response as? HTTPURLResponse)?.statusCode == 302)
+      #expect(response.status == 302)
       #expect(progress.isFinished)
       let received = Recorder<Data>()
       let stream = session.stream(try server.url(path)) { received.record($0) }
@@ -306,9 +267,8 @@ extension FoundationTests {
       var request = try request("/to?\(target)", "GET")
       request.setValue("Bearer secret", forHTTPHeaderField: "Authorization")
       let (_, response) = try await session.load(request).value
-      let http = try #require(response as? HTTPURLResponse)
-      #expect(http.value(forHTTPHeaderField: "X-Authorization") == "Bearer secret")
-      #expect(http.url?.query == "Key")
+      #expect(response.header("X-Authorization") == "Bearer secret")
+      #expect(response.url?.query == "Key")
     }
 
     private func streamed(_ path: String) throws -> URLRequest {
@@ -325,8 +285,7 @@ extension FoundationTests {
       #expect("\(error)".contains("can't be sent again for a redirect"))
       #expect(!RetryPolicy.isTransient(error))
       let (data, response) = try await session.load(streamed("/see-other")).value
-      let http = try #require(response as? HTTPURLResponse)
-      #expect(data.isEmpty && http.value(forHTTPHeaderField: "X-Method") == "GET")
+      #expect(data.isEmpty && response.header("X-Method") == "GET")
     }
 
     @Test func load_ofAStreamedBody_whenRedirected_sendsTheDelegatesNewStream() async throws {
@@ -336,57 +295,43 @@ extension FoundationTests {
           needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
         ) { completionHandler(InputStream(data: Data("again".utf8))) }
       }
-      let session = URLSession(
-        configuration: .ephemeral, delegate: Streaming(), delegateQueue: nil)
+      let session = URLSession(configuration: .ephemeral, delegate: Streaming(), delegateQueue: nil)
       defer { session.finishTasksAndInvalidate() }
-      let (data, _) = try await session.load(streamed("/hop/2/echo")).value
-      #expect(data == Data("again".utf8))
+      let promise = session.load(try streamed("/hop/2/echo"))
+      #expect(try await promise.value.data == Data("again".utf8))
     }
 
     @Test func upload_withTheDefaultMethod_isPost() async throws {
       let folder = try TemporaryFolder()
       let body = Data("body".utf8)
-      try body.write(to: folder.file("body"))
+      let file = try folder.file("body", body)
       let request = URLRequest(url: try server.url("/hop/1/echo"))
       for promise in [
-        session.upload(body, with: request),
-        session.upload(fileAt: folder.file("body"), with: request),
+        session.upload(body, with: request), session.upload(fileAt: file, with: request),
       ] {
         let (data, response) = try await promise.value
-        let http = try #require(response as? HTTPURLResponse)
-        #expect(data == body && http.value(forHTTPHeaderField: "X-Method") == "POST")
+        #expect(data == body && response.header("X-Method") == "POST")
       }
     }
 
     @Test func load_whenTheServerAsksForAPassword_hasItsAnswer() async throws {
       let promise = session.load(try server.url("/challenge")).timeout(after: .seconds(20))
       let (data, response) = try await promise.value
-      #expect((response as? HTTPURLResponse)?.statusCode == 401)
-      #expect(data == Data("who?".utf8))
+      #expect(response.status == 401 && data == Data("who?".utf8))
     }
 
     @Test func delegate_isCalledOnItsOwnQueue() async throws {
       let queue = OperationQueue()
       queue.maxConcurrentOperationCount = 1
       queue.name = "the user's"
-      let delegate = RedirectionWitness()
-      let session = URLSession(
-        configuration: .ephemeral, delegate: delegate, delegateQueue: queue)
+      let name = Recorder<String?>()
+      let delegate = Redirecting {
+        name.record(OperationQueue.current?.name)
+        return $0
+      }
+      let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: queue)
       _ = try await session.load(server.url("/redirect")).value
-      #expect(delegate.queueName.withLock { $0 } == "the user's")
+      #expect(name.events == ["the user's"])
     }
-  }
-}
-
-private final class RedirectionWitness: NSObject, URLSessionTaskDelegate {
-  let queueName = Guarded<String?>(nil)
-
-  func urlSession(
-    _ session: URLSession, task: URLSessionTask,
-    willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
-    completionHandler: @escaping @Sendable (URLRequest?) -> Void
-  ) {
-    queueName.withLock { $0 = OperationQueue.current?.name }
-    completionHandler(request)
   }
 }

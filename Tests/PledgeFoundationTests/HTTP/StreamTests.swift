@@ -1,19 +1,8 @@
-import Foundation
-import Pledge
-import PledgeFoundation
-import PledgeTesting
-import Testing
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 extension FoundationTests {
   @Suite struct Streaming {
     let server: LoopbackServer
     let session = URLSession(configuration: .ephemeral)
-    let received = Guarded(Data())
-    let calls = CallCounter()
+    let received = Recorder<Data>()
 
     init() throws { server = try LoopbackServer() }
 
@@ -22,81 +11,77 @@ extension FoundationTests {
     ) throws -> Promise<URLResponse> {
       session.stream(
         try server.url(path), acceptsAnyStatus: acceptsAnyStatus, progress: progress
-      ) { [received, calls] data in
-        calls.call()
-        received.withLock { $0.append(data) }
-      }
+      ) { [received] in received.record($0) }
     }
 
-    private var receivedCount: Int { received.withLock { $0.count } }
+    private var body: Data { received.events.reduce(into: Data()) { $0 += $1 } }
 
     @Test func stream_handsOnTheWholeBodyInPieces() async throws {
       let response = try await stream("/bytes/5000000").value
-      #expect((response as? HTTPURLResponse)?.statusCode == 200)
-      #expect(received.withLock { $0 } == Data(repeating: 0x78, count: 5_000_000))
-      #expect(calls.count > 1)
+      #expect(response.status == 200)
+      #expect(body == Data(repeating: 0x78, count: 5_000_000))
+      #expect(received.count > 1)
     }
 
     @Test func stream_whileBytesArrive_handsThemOn() async throws {
       let progress = Progress(totalUnitCount: -1)
       let promise = try stream("/steps/2", progress: progress)
       server.step()
-      try await waitUntil { receivedCount == 1000 && progress.completedUnitCount == 1000 }
+      try await waitUntil { body.count == 1000 && progress.completedUnitCount == 1000 }
       #expect(promise.isPending)
       server.step()
       _ = try await promise.value
-      #expect(receivedCount == 2000)
+      #expect(body.count == 2000)
       #expect(progress.isFinished && progress.completedUnitCount == 2000)
     }
 
     @Test func stream_whenStatusDoesNotTellOfSuccess_handsOnNothing() async throws {
       let promise = try stream("/status/404")
-      let error = await #expect(throws: HTTPStatusError.self) { try await promise.value }
-      #expect(error?.status == 404)
-      #expect(error?.body == Data("status 404".utf8))
-      #expect(calls.count == 0)
+      let error = try await expectRejection(of: promise, with: HTTPStatusError.self)
+      #expect(error.status == 404 && error.body == Data("status 404".utf8))
+      #expect(received.count == 0)
     }
 
     @Test func stream_acceptingAnyStatus_handsOnTheBody() async throws {
       _ = try await stream("/status/404", acceptsAnyStatus: true).value
-      #expect(received.withLock { $0 } == Data("status 404".utf8))
+      #expect(body == Data("status 404".utf8))
     }
 
     @Test func stream_whenTheBodyIsCutOff_rejects() async throws {
       let promise = try stream("/truncated")
       await #expect(throws: URLError.self) { try await promise.value }
-      #expect(receivedCount == 10)
+      #expect(body.count == 10)
     }
 
     @Test func stream_whenReceiveThrows_rejectsAndHangsUp() async throws {
-      let promise = session.stream(try server.url("/slow")) { [calls] _ in
-        calls.call()
+      let promise = session.stream(try server.url("/slow")) { [received] data in
+        received.record(data)
         throw Boom()
       }
       await #expect(throws: Boom.self) { try await promise.value }
       await server.next(.hungUp("/slow")).value
-      #expect(calls.count == 1)
+      #expect(received.count == 1)
     }
 
     @Test func cancel_whileBytesArrive_hangsUp() async throws {
       let promise = try stream("/slow")
-      try await waitUntil { receivedCount == 10 }
+      try await waitUntil { body.count == 10 }
       promise.cancel()
       await #expect(throws: CancellationError.self) { try await promise.value }
       await server.next(.hungUp("/slow")).value
-      #expect(calls.count == 1)
+      #expect(received.count == 1)
     }
 
     /// Streams `path` to a closure that waits for `gate`, and returns when it has been called.
     private func blockedStream(
       _ path: String, until gate: DispatchSemaphore
     ) async throws -> Promise<URLResponse> {
-      let earlier = calls.count
-      let promise = session.stream(try server.url(path)) { [calls] _ in
-        calls.call()
+      let earlier = received.count
+      let promise = session.stream(try server.url(path)) { [received] data in
+        received.record(data)
         gate.wait()
       }
-      try await waitUntil { calls.count > earlier }
+      try await waitUntil { received.count > earlier }
       return promise
     }
 
@@ -116,7 +101,7 @@ extension FoundationTests {
       #expect(blocked.isPending)
       gate.signal()
       _ = try await blocked.value
-      #expect(calls.count == 1)
+      #expect(received.count == 1)
     }
 
     @Test func cancel_whileReceiveBlocks_hangsUpAndReceivesNothingMore() async throws {
@@ -132,7 +117,7 @@ extension FoundationTests {
       }
       // Nothing waits for the gate if no further piece was received.
       _ = try await stream("/ok").value
-      #expect(calls.count == 3)
+      #expect(received.count == 3)
     }
 
     @Test(arguments: ["/ok", "/status/500", "/truncated", "/slow", "throws"])
@@ -140,11 +125,11 @@ extension FoundationTests {
       let lifetimes = LifetimeTracker()
       let promise = session.stream(try server.url(path == "throws" ? "/ok" : path)) {
         [token = lifetimes.track("receiver"), received] data in
-        withExtendedLifetime(token) { received.withLock { $0.append(data) } }
+        withExtendedLifetime(token) { received.record(data) }
         if path == "throws" { throw Boom() }
       }
       if path == "/slow" {
-        try await waitUntil { receivedCount > 0 }
+        try await waitUntil { body.count > 0 }
         promise.cancel()
       }
       _ = await promise.result

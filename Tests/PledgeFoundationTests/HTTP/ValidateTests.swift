@@ -1,13 +1,3 @@
-import Foundation
-import Pledge
-import PledgeFoundation
-import PledgeTesting
-import Testing
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 extension FoundationTests {
   @Suite struct Validating {
     let server: LoopbackServer
@@ -57,9 +47,8 @@ extension FoundationTests {
 
     @Test(arguments: [
       ("0", Duration.zero), ("7", .seconds(7)), (" 7 ", .seconds(7)),
-      ("Fri, 01 Jan 2100 00:01:40 GMT", .seconds(100)),
-      ("Friday, 01-Jan-00 00:01:40 GMT", nil), ("Fri Jan  1 00:01:40 2100", .seconds(100)),
-      ("Thu, 01 Jan 1970 00:00:00 GMT", .zero),
+      ("Fri, 01 Jan 2100 00:01:40 GMT", .seconds(100)), ("Friday, 01-Jan-00 00:01:40 GMT", nil),
+      ("Fri Jan  1 00:01:40 2100", .seconds(100)), ("Thu, 01 Jan 1970 00:00:00 GMT", .zero),
       ("-7", nil), ("7.5", nil), ("soon", nil), ("", nil),
       ("99999999999999999999", .seconds(Int64.max)),
     ])

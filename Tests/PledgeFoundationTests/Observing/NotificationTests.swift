@@ -1,9 +1,3 @@
-import Foundation
-import Pledge
-import PledgeFoundation
-import PledgeTesting
-import Testing
-
 extension FoundationTests {
   @Suite struct Notifications {
     let center = NotificationCenter()
@@ -40,35 +34,23 @@ extension FoundationTests {
     }
 
     @Test func next_onceFulfilled_hasNoObserver_andReleasesTransform() async throws {
-      let calls = CallCounter()
-      weak var witness: CallCounter?
-      let next: Guarantee<Void> = {
-        let captured = CallCounter()
-        witness = captured
-        return center.next(name) { _ in
-          captured.call()
-          return calls.record(())
-        }
-      }()
+      let (calls, tracker) = (CallCounter(), LifetimeTracker())
+      let next = center.next(name) { [token = tracker.track()] _ in
+        withExtendedLifetime(token) { calls.call() }
+      }
       for _ in 0..<3 { center.post(name: name, object: nil) }
-      await next.value
-      #expect(calls.count == 1 && witness == nil)
+      #expect(await next.value == 1)
+      #expect(calls.count == 1 && tracker.liveCount == 0)
     }
 
     @Test func next_onceCancelled_hasNoObserver() async throws {
-      let calls = CallCounter()
-      weak var witness: CallCounter?
-      let next: Promise<Void> = {
-        let captured = CallCounter()
-        witness = captured
-        return center.next(name) { _ in
-          captured.record(())
-          return calls.record(())
-        }.promise
-      }()
-      #expect(witness != nil)
+      let (calls, tracker) = (CallCounter(), LifetimeTracker())
+      let next = center.next(name) { [token = tracker.track()] _ in
+        withExtendedLifetime(token) { calls.call() }
+      }.promise
+      #expect(tracker.liveCount == 1)
       next.cancel()
-      #expect(witness == nil)
+      #expect(tracker.liveCount == 0)
       center.post(name: name, object: nil)
       #expect(calls.count == 0)
       await #expect(throws: CancellationError.self) { try await next.value }
@@ -92,9 +74,7 @@ extension FoundationTests {
       let (center, name) = (center, name)
       for _ in 0..<50 {
         let next = center.next(name) { _ in 1 }
-        DispatchQueue.concurrentPerform(iterations: 8) { _ in
-          center.post(name: name, object: nil)
-        }
+        DispatchQueue.concurrentPerform(iterations: 8) { _ in center.post(name: name, object: nil) }
         #expect(await next.value == 1)
       }
     }

@@ -1,8 +1,4 @@
 import Observation
-import Pledge
-import PledgeFoundation
-import PledgeTesting
-import Testing
 
 @MainActor @Observable private final class Model {
   var title = "a"
@@ -26,8 +22,9 @@ private actor Keeper {
 
 extension FoundationTests {
   @Suite @MainActor struct Observing {
+    private let model = Model()
+
     @Test func next_isFulfilledWithTheNewValue() async throws {
-      let model = Model()
       let next = Guarantee.next { model.title }
       #expect(next.isPending)
       model.count = 5
@@ -38,7 +35,6 @@ extension FoundationTests {
     }
 
     @Test func next_afterSeveralChangesInOneGo_hasTheLastValue() async throws {
-      let model = Model()
       let next = Guarantee.next { "\(model.title)\(model.count)" }
       model.title = "b"
       model.count = 1
@@ -47,7 +43,6 @@ extension FoundationTests {
     }
 
     @Test func next_where_waitsForTheValueThatIsWanted() async throws {
-      let model = Model()
       let evaluated = CallCounter()
       let next = Guarantee.next(
         of: {
@@ -69,21 +64,7 @@ extension FoundationTests {
       #expect(await next.value == 1)
     }
 
-    @Test func next_onceCancelled_releasesTheExpression() async throws {
-      weak var witness: Model?
-      let next = {
-        let model = Model()
-        witness = model
-        return Guarantee.next { model.title }.promise
-      }()
-      #expect(witness != nil)
-      next.cancel()
-      try await waitUntil { witness == nil }
-      await #expect(throws: CancellationError.self) { try await next.value }
-    }
-
     @Test func next_cancelledOnAnotherThread_releasesTheClosuresOnTheActor() async throws {
-      let model = Model()
       let released = Recorder<Bool>()
       let next = {
         let (title, wanted) = (Witness(released), Witness(released))
@@ -99,7 +80,6 @@ extension FoundationTests {
     }
 
     @Test func next_cancelledAfterTheChange_isCancelled() async throws {
-      let model = Model()
       let next = Guarantee.next { model.title }.promise
       model.title = "b"
       next.cancel()

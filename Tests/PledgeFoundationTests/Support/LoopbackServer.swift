@@ -1,8 +1,3 @@
-import Dispatch
-import Foundation
-import Pledge
-import PledgeTesting
-
 /// A small HTTP/1.1 server on 127.0.0.1 in this process, with one thread per connection.
 ///
 /// | path | behavior |
@@ -41,8 +36,8 @@ final class LoopbackServer: Sendable {
   let port: UInt16
   private let listener: Int32
   private let steps = DispatchSemaphore(value: 0)
-  private let events = Guarded<[Event: (count: Int, waiting: [GuaranteeResolver<Void>])]>([:])
-  private let connections = Guarded(0)
+  private let events = Mutex<[Event: (count: Int, waiting: [GuaranteeResolver<Void>])]>([:])
+  private let connections = Mutex(0)
   private let accepted = CallCounter()
 
   init() throws {
@@ -80,9 +75,7 @@ final class LoopbackServer: Sendable {
   deinit { shutdown(listener, Int32(SHUT_RDWR)) }
 
   func url(_ path: String) throws -> URL {
-    guard let url = URL(string: "http://127.0.0.1:\(port)\(path)") else {
-      throw URLError(.badURL)
-    }
+    guard let url = URL(string: "http://127.0.0.1:\(port)\(path)") else { throw URLError(.badURL) }
     return url
   }
 
@@ -127,8 +120,6 @@ final class LoopbackServer: Sendable {
   }
 }
 
-// MARK: - One connection
-
 extension LoopbackServer {
   private func serve(_ client: Int32) {
     let connection = Connection(descriptor: client)
@@ -147,39 +138,29 @@ extension LoopbackServer {
     let parts = request.path.split(separator: "/").map(String.init)
     let number = parts.count > 1 ? Int(parts[1]) ?? 0 : 0
     switch parts.first {
-    case "ok":
-      connection.send(status: 200, body: Data("hello".utf8))
+    case "ok": connection.send(status: 200, body: Data("hello".utf8))
     case "kept":
-      connection.sendHead(
-        status: 200, headers: ["Content-Length: 5", "Connection: keep-alive"])
+      connection.sendHead(status: 200, headers: ["Content-Length: 5", "Connection: keep-alive"])
       connection.send(Data("hello".utf8))
     case "challenge":
       connection.send(
         status: 401, headers: ["WWW-Authenticate: Basic realm=\"here\""], body: Data("who?".utf8))
     case "elsewhere":
-      connection.send(
-        status: 302, headers: ["Location: http://localhost:\(port)/echo"], body: Data())
-    case "nowhere":
-      connection.send(status: 302, body: Data())
-    case "to":
-      connection.send(status: 302, headers: ["Location: \(request.query)"], body: Data())
+      connection.send(status: 302, headers: ["Location: http://localhost:\(port)/echo"])
+    case "nowhere": connection.send(status: 302)
+    case "to": connection.send(status: 302, headers: ["Location: \(request.query)"])
     case "hop":
       let rest = parts.dropFirst(2).joined(separator: "/")
       let target = number > 1 ? "/hop/\(number - 1)/\(rest)" : "/\(rest)"
       connection.sendHead(
         status: 307,
         headers: ["Location: \(target)", "Content-Length: 0", "Connection: keep-alive"])
-    case "bytes":
-      connection.send(status: 200, body: Data(repeating: 0x78, count: number))
+    case "bytes": connection.send(status: 200, body: Data(repeating: 0x78, count: number))
     case "status":
-      var headers: [String] = []
-      if request.query.hasPrefix("after=") {
-        let value = request.query.dropFirst("after=".count)
-        headers.append("Retry-After: \(value.removingPercentEncoding ?? "")")
-      }
+      let after = request.query.hasPrefix("after=") ? request.query.dropFirst(6) : nil
+      let headers = after.map { ["Retry-After: \($0.removingPercentEncoding ?? "")"] } ?? []
       connection.send(status: number, headers: headers, body: Data("status \(number)".utf8))
-    case "redirect":
-      connection.send(status: 302, headers: ["Location: /ok"], body: Data())
+    case "redirect": connection.send(status: 302, headers: ["Location: /ok"])
     case "echo":
       let sent = [
         "Type": "content-type", "Encoding": "transfer-encoding", "Length": "content-length",
@@ -188,8 +169,7 @@ extension LoopbackServer {
       .map { "X-\($0): \(request.headers[$1] ?? "none")" }
       connection.send(
         status: 200, headers: ["X-Method: \(request.method)"] + sent, body: request.body)
-    case "see-other":
-      connection.send(status: 303, headers: ["Location: /echo"], body: Data())
+    case "see-other": connection.send(status: 303, headers: ["Location: /echo"])
     case "truncated":
       connection.sendHead(status: 200, headers: ["Content-Length: 1000"])
       connection.send(Data(repeating: 0x78, count: 10))
@@ -201,10 +181,8 @@ extension LoopbackServer {
       connection.send(Data(repeating: 0x78, count: 10))
       connection.waitForHangUp()
       note(.hungUp(request.path))
-    case "steps":
-      sendSteps(number, chunked: request.query == "chunked", on: connection)
-    default:
-      connection.send(status: 404, body: Data("not here".utf8))
+    case "steps": sendSteps(number, chunked: request.query == "chunked", on: connection)
+    default: connection.send(status: 404, body: Data("not here".utf8))
     }
   }
 
@@ -270,15 +248,14 @@ private struct Connection {
     return request
   }
 
-  func send(status: Int, headers: [String] = [], body: Data) {
+  func send(status: Int, headers: [String] = [], body: Data = Data()) {
     sendHead(status: status, headers: headers + ["Content-Length: \(body.count)"])
     send(body)
   }
 
   func sendHead(status: Int, headers: [String]) {
     let hasConnection = headers.contains { $0.hasPrefix("Connection:") }
-    let lines =
-      ["HTTP/1.1 \(status) Some"] + (hasConnection ? [] : ["Connection: close"]) + headers
+    let lines = ["HTTP/1.1 \(status) Some"] + (hasConnection ? [] : ["Connection: close"]) + headers
     send(Data((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8))
   }
 
@@ -296,9 +273,7 @@ private struct Connection {
   }
 
   /// Blocks until the client closes its end.
-  func waitForHangUp() {
-    while receive() != nil {}
-  }
+  func waitForHangUp() { while receive() != nil {} }
 
   /// Sends the remaining data, and waits until the client has received it.
   func finish() {

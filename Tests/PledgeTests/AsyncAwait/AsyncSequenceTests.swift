@@ -1,8 +1,4 @@
-import Pledge
-import PledgeTesting
-import Testing
-
-/// `ElementReader`, `allValues`, and `forEach` of asynchronous sequences.
+/// `ElementReader`, `allValues`, and `forEach` of asynchronous sequences; promises as a sequence.
 @Suite struct AsyncSequenceTests {
   @Test func reader_asksForNothingBeforeItsFirstCall_andForOneElementACall() async throws {
     let asked = Recorder<Int>()
@@ -52,8 +48,7 @@ import Testing
   }
 
   @Test func releasedReader_endsTheSequence_onceItsPromisesAreCancelled() async throws {
-    let asked = Recorder<Void>()
-    let ended = Recorder<Void>()
+    let (asked, ended) = (Recorder<Void>(), Recorder<Void>())
     let stream = AsyncStream<Int> {
       asked.record(())
       return try? await Promise<Int>.never.value
@@ -99,8 +94,7 @@ import Testing
     await ended.reaches(1).value
   }
 
-  @Test(arguments: [1, 3])
-  func forEach_keepsItsBound(limit: Int) async throws {
+  @Test(arguments: [1, 3]) func forEach_keepsItsBound(limit: Int) async throws {
     let (stream, continuation) = AsyncStream<Int>.makeStream()
     let started = Recorder<Resolver<Void>>()
     let all = stream.forEach(concurrently: limit) { _ in
@@ -120,8 +114,7 @@ import Testing
   @Test func forEach_cancelsWhatIsPending_afterAnErrorOrACancellation() async throws {
     for isCancelled in [true, false] {
       let (stream, continuation) = AsyncStream<Int>.makeStream()
-      let started = Recorder<Resolver<Void>>()
-      let cancelled = Recorder<Void>()
+      let (started, cancelled) = (Recorder<Resolver<Void>>(), Recorder<Void>())
       let all = stream.forEach(concurrently: 2) { _ in
         Promise { resolver in
           resolver.onCancel { cancelled.record(()) }
@@ -139,5 +132,26 @@ import Testing
       await cancelled.reaches(isCancelled ? 2 : 1).value
       #expect(started.count == 2)
     }
+  }
+
+  @Test func results_comeInOrderOfCompletion() async {
+    let inputs = (0..<3).map { _ in Promise<Int>.withResolvers() }
+    let results = Promise.results(of: inputs.map(\.promise))
+    inputs[2].resolver.fulfill(2)
+    inputs[0].resolver.reject(Boom())
+    inputs[1].resolver.fulfill(1)
+    var seen: [Int?] = []
+    for await result in results { seen.append(try? result.get()) }
+    #expect(seen == [2, nil, 1])
+    for await result in Promise<Int>.results(of: []) { Issue.record("\(result)") }
+  }
+
+  @Test func results_leavingTheLoop_cancelsTheRest() async {
+    let pending = Promise<Int>.never
+    for await result in Promise.results(of: [.value(1), pending]) {
+      #expect((try? result.get()) == 1)
+      break
+    }
+    await #expect(throws: CancellationError.self) { try await pending.value }
   }
 }

@@ -1,11 +1,6 @@
-import Pledge
-import PledgeTesting
-import Testing
-
 /// `value` and `result`.
 @Suite struct Awaiting {
-  @Test(arguments: When.allCases)
-  func valueAndResult(when: When) async throws {
+  @Test(arguments: When.allCases) func valueAndResult(when: When) async throws {
     #expect(try await when.fulfill(1) { $0 }.value == 1)
     #expect(try await when.fulfill(2) { $0 }.result.get() == 2)
     await #expect(throws: Boom()) { try await when.reject { $0 }.value }

@@ -1,7 +1,3 @@
-import Pledge
-import PledgeTesting
-import Testing
-
 /// A context whose task-local key is private, as in a logging library.
 private enum Foreign {
   enum Conduct { case restoresOnce, restoresTwice, restoresNever }

@@ -1,13 +1,9 @@
-import Dispatch
-import PledgeTesting
-import Testing
-
 @_spi(DropIns) @testable import Pledge
 
 @Suite struct QueueTaskTests {
-  @Test(arguments: [false, true])
-  func task_startsInTheOrderOfHandlers(isSettled: Bool) async {
-    let queue = DispatchQueue(label: "tasks")
+  private let queue = DispatchQueue(label: "tasks")
+
+  @Test(arguments: [false, true]) func task_startsInTheOrderOfHandlers(isSettled: Bool) async {
     let probe = ExecutorProbe(queue)
     let (promise, resolver) = Promise<Int>.withResolvers()
     if isSettled { resolver.fulfill(0) }
@@ -32,7 +28,6 @@ import Testing
   }
 
   @Test func withoutTaskExecutors_runsOnTheQueue() async {
-    let queue = DispatchQueue(label: "tasks")
     let probe = ExecutorProbe(queue)
     let (promise, resolver) = Promise<Int>.withResolvers()
     let (other, otherResolver) = Promise<Int>.withResolvers()
@@ -49,10 +44,8 @@ import Testing
   }
 
   @Test func abandonedPromise_releasesTheOperation_andEndsTheTask() async throws {
-    let queue = DispatchQueue(label: "tasks")
     for start in [Task.held, Task.heldByActor] as [Start] {
-      let lifetimes = LifetimeTracker()
-      let calls = CallCounter()
+      let (lifetimes, calls) = (LifetimeTracker(), CallCounter())
       let (promise, resolver) = Promise<Int>.withResolvers()
       let token = lifetimes.track("captured")
       let task = start(queue, promise) { _ = (token, calls.call()) }

@@ -1,8 +1,3 @@
-import Dispatch
-@_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
-
 /// A request's trace, as a tracing library stores it.
 private enum Tracing {
   @TaskLocal static var requestID: String?
@@ -112,9 +107,7 @@ private struct HandlersWithKeys {
   }
 
   func laterAttempts_andOperationsThatWaited_findThem() async throws {
-    let clock = TestClock()
-    let limiter = Limiter(1)
-    let seen = Recorder<String>()
+    let (clock, limiter, seen) = (TestClock(), Limiter(1), Recorder<String>())
     let first = Promise<Void>.withResolvers()
     let busy = limiter.run { first.promise }
     let waited = Tracing.$requestID.withValue("waited") {
@@ -131,8 +124,7 @@ private struct HandlersWithKeys {
     await clock.sleepers(atLeast: 1)
     await clock.advance(by: .seconds(1))
     try await expectRejection(of: retried, with: Boom.self)
-    #expect(
-      seen.events == ["attempt retried", "limiter waited", "attempt retried"])
+    #expect(seen.events == ["attempt retried", "limiter waited", "attempt retried"])
     try await expectFulfillment(of: busy)
   }
 

@@ -1,7 +1,3 @@
-import Pledge
-import PledgeTesting
-import Testing
-
 /// The task-local values of the tasks that policies start for asynchronous closures, in a program
 /// that propagates no keys.
 @Suite struct TasksOfPolicies {
@@ -38,8 +34,7 @@ import Testing
   }
 
   @Test func secondHedge_hasTheValuesOfTheCaller() async throws {
-    let clock = TestClock()
-    let calls = Recorder<Int>()
+    let (clock, calls) = (TestClock(), Recorder<Int>())
     let id = Request.$id.withValue(1) {
       Promise<Int>.hedged(delay: .seconds(1), clock: clock) { () async throws -> Int in
         calls.record(Request.id)
@@ -63,7 +58,6 @@ import Testing
       }
       return all
     }
-    let priorities = try await Task(priority: .high) { try await caller.value }.value
-    #expect(priorities == [.high, .high])
+    #expect(try await Task(priority: .high) { try await caller.value }.value == [.high, .high])
   }
 }

@@ -1,8 +1,3 @@
-import Dispatch
-@_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
-
 /// What a scope waits for besides the tasks that it cancels itself: what these await, and what was
 /// bound too late.
 @Suite struct EndOfAwaitedWork {
@@ -12,43 +7,37 @@ import Testing
   }
 
   private func task(awaiting kind: Await, _ work: StubbornWork) -> Promise<Int> {
-    @Sendable func run() async -> Int {
-      await work.run()
-      return 1
-    }
-    return switch kind {
-    case .value: Promise { try await Promise { await run() }.value }
-    case .timeout: Promise { try await withTimeout(.seconds(3600)) { await run() } }
+    switch kind {
+    case .value: Promise { try await Promise { await work.run() }.value }
+    case .timeout: Promise { try await withTimeout(.seconds(3600)) { await work.run() } }
     case .loader:
       Promise {
-        try await DataLoader<Int, Int>(delay: .zero) { _ in [1: .success(await run())] }.value(
-          for: 1)
+        try await DataLoader<Int, Int>(delay: .zero) { _ in [1: .success(await work.run())] }
+          .value(for: 1)
       }
     case .coalescer:
-      Promise { try await RequestCoalescer<Int, Int>().value(for: 1) { await run() } }
+      Promise { try await RequestCoalescer<Int, Int>().value(for: 1) { await work.run() } }
     case .coalescerOfPromises:
       Promise {
-        try await RequestCoalescer<Int, Int>().promise(for: 1) { Promise { await run() } }.value
+        let inner = Promise { await work.run() }
+        return try await RequestCoalescer<Int, Int>().promise(for: 1) { inner }.value
       }
     case .results:
       Promise {
-        for try await (_, result) in results(of: [1], limit: 1, { _ in await run() }) {
+        for try await (_, result) in results(of: [1], limit: 1, { _ in await work.run() }) {
           return try result.get()
         }
         return 0
       }
     case .nested:
-      Promise { try await Promise { try await Promise { await run() }.value }.value }
-    case .limiter: Promise { try await Limiter(1).run { await run() }.value }
+      Promise { try await Promise { try await Promise { await work.run() }.value }.value }
+    case .limiter: Promise { try await Limiter(1).run { await work.run() }.value }
     }
   }
 
   @Test(arguments: Await.allCases, Canceller.allCases)
-  func taskThatAwaits_isWaitedForWithWhatItAwaits(
-    _ kind: Await, _ canceller: Canceller
-  ) async throws {
-    let scope = PromiseScope()
-    let work = StubbornWork()
+  func aTask_isWaitedForWithWhatItAwaits(_ kind: Await, _ canceller: Canceller) async throws {
+    let (scope, work) = (PromiseScope(), StubbornWork())
     let bound = task(awaiting: kind, work).bound(to: scope)
     try await expectFulfillment(of: work.started)
     let end = try await canceller.cancel(bound, in: scope)
@@ -100,12 +89,9 @@ import Testing
   }
 
   @Test func promiseThatAHandlerBindsWhileTheScopeCloses_isWaitedFor() async throws {
-    let scope = PromiseScope()
-    let work = StubbornWork()
-    let inner = Recorder<Promise<Void>>()
-    Promise<Void>.never.recover(on: .global) { _ in
-      let promise = Promise { await work.run() }
-      inner.record(promise.bound(to: scope))
+    let (scope, work, inner) = (PromiseScope(), StubbornWork(), Recorder<Promise<Int>>())
+    Promise<Int>.never.recover(on: .global) { _ in
+      inner.record(Promise { await work.run() }.bound(to: scope))
       return inner.events[0]
     }.bound(to: scope).ignoreErrors()
     let end = scope.close()

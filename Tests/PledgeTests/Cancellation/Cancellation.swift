@@ -1,12 +1,7 @@
-import Pledge
-import PledgeTesting
-import Testing
-
 /// The effects of cancellation that random programs, compared with a reference, don't contain.
 @Suite struct Cancellation {
   @Test func producerThatReleasesItsResolverOnCancellation_notifiesEveryProducer() {
-    let events = Recorder<String>()
-    let producer = Box<Resolver<Int>?>(nil)
+    let (events, producer) = (Recorder<String>(), Box<Resolver<Int>?>(nil))
     let promise = Promise<Int> { producer.value = $0 }
     for name in ["first", "second"] {
       producer.value?.onCancel {
@@ -21,8 +16,7 @@ import Testing
   }
 
   @Test func runningHandler_isNotInterrupted_andItsPromiseIsRejectedAfterwards() async throws {
-    let executor = ManualExecutor()
-    let box = Box<Promise<Int>?>(nil)
+    let (executor, box) = (ManualExecutor(), Box<Promise<Int>?>(nil))
     let mapped = Promise.value(1).map(on: executor) { value in
       box.value?.cancel()
       #expect(box.value?.isCancelled == true)
@@ -50,22 +44,14 @@ import Testing
 
   @Test(arguments: [true, false])
   func combinatorsOfPromisesOneByOne_takeTheSameOptions(cancelling: Bool) async throws {
-    for start in 0..<3 {
-      let pending = Promise<Int>.never
-      switch start {
-      case 0:
-        let race = Promise.race(.value(1), pending, cancellingLosers: cancelling)
-        try await expectFulfillment(of: race, with: 1)
-      case 1:
-        let any = Promise.any(.rejected(Boom()), .value(1), pending, cancellingLosers: cancelling)
-        try await expectFulfillment(of: any, with: 1)
-      default:
-        let all = Promise.all(
-          Promise<String>.rejected(Boom()), pending, cancellingRest: cancelling)
-        try await expectRejection(of: all.asVoid(), with: Boom())
-      }
-      #expect(pending.isPending == !cancelling)
-    }
+    let pending = (0..<3).map { _ in Promise<Int>.never }
+    let race = Promise.race(.value(1), pending[0], cancellingLosers: cancelling)
+    try await expectFulfillment(of: race, with: 1)
+    let any = Promise.any(.rejected(Boom()), .value(1), pending[1], cancellingLosers: cancelling)
+    try await expectFulfillment(of: any, with: 1)
+    let all = Promise.all(Promise<String>.rejected(Boom()), pending[2], cancellingRest: cancelling)
+    try await expectRejection(of: all.asVoid(), with: Boom())
+    #expect(pending.map(\.isPending) == Array(repeating: !cancelling, count: 3))
   }
 
   @Test func cancellingAll_withdrawsFromAll_alsoOfSeveralTypes() async throws {

@@ -1,7 +1,3 @@
-import Pledge
-import PledgeTesting
-import Testing
-
 /// Cancelling promises that wait for promises made from themselves.
 @Suite struct CycleCancellation {
   let lifetimes = LifetimeTracker()
@@ -14,8 +10,7 @@ import Testing
       _ start: Promise<Int>, _ next: @escaping @Sendable () -> Promise<Int>
     ) -> Promise<Int> {
       switch self {
-      case .then:
-        start.then(on: .immediate) { _ in next().map(on: .immediate) { $0 } }
+      case .then: start.then(on: .immediate) { _ in next().map(on: .immediate) { $0 } }
       case .recover:
         start.map(on: .immediate) { _ in throw Boom() }
           .recover(on: .immediate) { _ in next().map(on: .immediate) { $0 } }
@@ -32,12 +27,9 @@ import Testing
   }
 
   /// Not a cycle: the second request follows promises that the first one has marked.
-  @Test func secondRequest_whenTheCancelledSourceHasAnotherConsumer_leavesTheRestWaiting()
-    async throws
-  {
+  @Test func secondRequest_whenTheSourceHasAnotherConsumer_leavesTheRestWaiting() async throws {
     let executor = ManualExecutor()
-    let (start, resolver) = Promise<Int>.withResolvers()
-    let source: Promise<Int> = start.recover(on: executor) { _ in .value(2) }
+    let source = Promise<Int>.never.recover(on: executor) { _ in .value(2) }
     let adopting = Promise<Int>.value(0).then(on: .immediate) { _ in source }
     let first = adopting.map(on: .immediate) { $0 }
     let second = Promise<Int>.value(0).then(on: .immediate) { _ in first }
@@ -47,7 +39,6 @@ import Testing
     #expect(adopting.isPending && first.isPending && second.isPending)
     executor.runAll()
     for promise in [adopting, first, second, consumer] { try await expectCancellation(of: promise) }
-    withExtendedLifetime(resolver) {}
   }
 
   /// Creates promises, each of which waits for one that is made from the next after it has started.

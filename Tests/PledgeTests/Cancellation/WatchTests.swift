@@ -1,12 +1,5 @@
-import Dispatch
-import Pledge
-import PledgeTesting
-import Testing
-
 /// `watch`: a handler that doesn't count as a consumer.
 @Suite struct WatchTests {
-  init() { DiagnosticsLog.install() }
-
   /// When the watcher is attached, relative to the consumers.
   enum Order: CaseIterable { case before, after, between }
 
@@ -67,17 +60,15 @@ import Testing
   }
 
   @Test func taskThatAwaitsIsCancelled_theProducerIsTold() async throws {
-    let (promise, resolver) = Promise<Int>.withResolvers()
+    let promise = Promise<Int>.never
     promise.watch(on: .immediate) { _ in }
     let task = Task { try await promise.value }
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
     try await expectCancellation(of: promise)
-    #expect(!resolver.isPending)
   }
 
-  @Test(arguments: Place.all)
-  func runsWhereItIsTold(place: Place) async throws {
+  @Test(arguments: Place.all) func runsWhereItIsTold(place: Place) async throws {
     for when in When.allCases {
       let seen = Recorder<String>()
       when.fulfill(7) { promise in
@@ -111,32 +102,9 @@ import Testing
     #expect(seen.events == ["success(1)", "failure(Swift.CancellationError())"])
   }
 
-  @Test func anErrorThatIsOnlyWatched_isReported() {
-    do {
-      let (promise, resolver) = Promise<Int>.withResolvers()
-      promise.watch(on: .immediate) { _ in }
-      resolver.reject(Boom(code: 7401))
-      Promise<Int>.rejected(Boom(code: 7402)).watch(on: .immediate) { _ in }
-    }
-    #expect(DiagnosticsLog.reports(of: Boom(code: 7401)).count == 1)
-    #expect(DiagnosticsLog.reports(of: Boom(code: 7402)).count == 1)
-  }
-
-  /// The consumer that was removed was the only one that could receive the error.
-  @Test func anErrorThatComesAfterTheOnlyConsumerLeft_isNotReported() {
-    do {
-      let (promise, resolver) = Promise<Int>.withResolvers()
-      promise.watch(on: .immediate) { _ in }
-      promise.uncancellable().cancel()
-      resolver.reject(Boom(code: 7403))
-    }
-    #expect(DiagnosticsLog.reports(of: Boom(code: 7403)).isEmpty)
-  }
-
   /// The promise that a handler returned is watched while other consumers splice it out of the
   /// chain.
-  @Test(arguments: [false, true])
-  func promiseInTheMiddleOfALoop_isWatched(isWatchedFirst: Bool) {
+  @Test(arguments: [false, true]) func promiseInTheMiddleOfALoop_isWatched(isWatchedFirst: Bool) {
     let seen = Recorder<String>()
     let (inner, _, told) = Promise<Int>.withToldProducer()
     let middle = Promise.value(0).then(on: .immediate) { _ in inner }

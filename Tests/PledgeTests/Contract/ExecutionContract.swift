@@ -1,8 +1,3 @@
-import Dispatch
-import Pledge
-import PledgeTesting
-import Testing
-
 /// Contract, lines 5 to 7; `Operators` tests each executor that `on:` can name.
 @Suite struct ExecutionContract {
   @MainActor @Test(arguments: When.allCases)
@@ -48,13 +43,9 @@ import Testing
     try await expectFulfillment(of: promise)
   }
 
-  @MainActor @Test func line5_nonisolatedExecutorGivenInMainActorCode_leavesTheMainActor()
-    async throws
-  {
+  @MainActor @Test func line5_executorGivenInMainActorCode_leavesTheMainActor() async throws {
     let place = Place.serialQueue
-    let promise = Promise.value(1).done(on: place.executor) { _ in
-      try place.probe.expectCurrent()
-    }
+    let promise = Promise.value(1).done(on: place.executor) { _ in try place.probe.expectCurrent() }
     try await expectFulfillment(of: promise)
   }
 
@@ -95,9 +86,7 @@ import Testing
   func line6_deinitThatBlocksForAnother_onOneConcurrentQueue() async throws {
     final class Blocking: Sendable {
       let hasRun = DispatchSemaphore(value: 0)
-      deinit {
-        Promise.value(hasRun).done(on: .immediate) { $0.wait() }.ignoreErrors()
-      }
+      deinit { Promise.value(hasRun).done(on: .immediate) { $0.wait() }.ignoreErrors() }
     }
     let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
     func chain() -> (Promise<Void>, Resolver<Blocking>) {
@@ -126,32 +115,7 @@ import Testing
     itself.value = nil
   }
 
-  @Test func line6_thenReturningItselfThroughAnother_isNoticed() async throws {
-    let (start, resolver) = Promise<Int>.withResolvers()
-    let itself = Box<Promise<Int>?>(nil)
-    let promise = start.then(on: .immediate) { _ in
-      Promise.value(2).then(on: .immediate) { _ in itself.value ?? .value(0) }
-    }
-    itself.value = promise
-    resolver.fulfill(1)
-    #expect(promise.isPending || promise.state == "rejected: \(PromiseError.returnedItself)")
-    promise.cancel()
-    itself.value = nil
-  }
-
-  // Line 7 at a size suitable for every run; `Stress/Depth.swift` has larger ones.
-  @Test(.apart) func line7_recursiveLoop_isConstantInStackAndMemory() async throws {
-    @Sendable func work() -> Promise<Int> { .value(1) }
-    let rounds = Box<Int>(0)
-    @Sendable func step() -> Promise<Int> {
-      work().then { n in
-        rounds.value += n
-        return rounds.value == 50_000 ? .value(42) : step()
-      }
-    }
-    try await expectFulfillment(of: step(), with: 42, within: .seconds(60))
-  }
-
+  // At a size suitable for every run; `Stress/Depth.swift` has larger ones, and loops.
   @Test(.apart) func line7_longChain_settlesInConstantStack() async throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
     var last = promise

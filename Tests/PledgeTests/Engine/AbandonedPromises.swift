@@ -1,6 +1,4 @@
 @_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
 
 /// Abandonment settles a promise without calling a closure; nothing that uses the promise hangs or
 /// leaks.
@@ -47,8 +45,7 @@ import Testing
   @Test func wait_throws() throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
     resolver.abandon()
-    func wait() throws -> Int { try promise.wait() }
-    #expect(throws: BrokenPromiseError.self) { try wait() }
+    #expect(throws: BrokenPromiseError.self) { try wait(promise) }
   }
 
   @Test func combinators_areAbandonedInTurn_orSettleFromTheOthers() async throws {

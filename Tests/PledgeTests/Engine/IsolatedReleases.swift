@@ -1,8 +1,3 @@
-import Dispatch
-@_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
-
 /// A closure that is isolated to an actor is released on it, even if it isn't called.
 @Suite struct IsolatedReleases {
   /// Records where it is deallocated.
@@ -10,6 +5,13 @@ import Testing
     let places: Recorder<Bool>
     init(_ places: Recorder<Bool>) { self.places = places }
     deinit { places.record(ExecutorProbe.main.isCurrent) }
+
+    @discardableResult func use() -> Int { 1 }
+
+    func useLater() async -> Int {
+      await Task.yield()
+      return 1
+    }
   }
 
   /// An operator, and a closure for it that retains a guard.
@@ -18,8 +20,7 @@ import Testing
     fileprivate let attach: @MainActor @Sendable (Promise<Int>, Guard) -> Promise<Int>
 
     fileprivate init(
-      _ name: String,
-      _ attach: @escaping @MainActor @Sendable (Promise<Int>, Guard) -> Promise<Int>
+      _ name: String, _ attach: @escaping @MainActor @Sendable (Promise<Int>, Guard) -> Promise<Int>
     ) {
       testDescription = name
       self.attach = attach
@@ -36,70 +37,42 @@ import Testing
   /// The closures of operators, each called once and once not called.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   static let keepers: [Keeper] = [
-    Keeper("get") { source, held in source.get { _ in withExtendedLifetime(held) {} } },
-    Keeper("replaceError") { source, held in
-      source.replaceError { _ in withExtendedLifetime(held) { 1 } }.promise
-    },
-    .starting("Promise") { held in
-      Promise {
-        await Task.yield()
-        return withExtendedLifetime(held) { 1 }
-      }
-    },
-    .starting("Guarantee") { held in
-      Guarantee {
-        await Task.yield()
-        return withExtendedLifetime(held) { 1 }
-      }.promise
-    },
-    Keeper("asyncMap") { source, held in source.asyncMap { _ in withExtendedLifetime(held) { 1 } }
-    },
-    Keeper("asyncRecover") { source, held in
-      source.asyncRecover { _ in withExtendedLifetime(held) { 1 } }
-    },
-    Keeper("asyncFinally") { source, held in
-      source.asyncFinally { withExtendedLifetime(held) {} }
-    },
+    Keeper("get") { source, held in source.get { _ in held.use() } },
+    Keeper("replaceError") { source, held in source.replaceError { _ in held.use() }.promise },
+    .starting("Promise") { held in Promise { await held.useLater() } },
+    .starting("Guarantee") { held in Guarantee { await held.useLater() }.promise },
+    Keeper("asyncMap") { source, held in source.asyncMap { _ in held.use() } },
+    Keeper("asyncRecover") { source, held in source.asyncRecover { _ in held.use() } },
+    Keeper("asyncFinally") { source, held in source.asyncFinally { held.use() } },
     Keeper("guarantee.asyncMap") { source, held in
-      source.replaceError(with: 0).asyncMap { _ in withExtendedLifetime(held) { 1 } }.promise
+      source.replaceError(with: 0).asyncMap { _ in held.use() }.promise
     },
     .starting("retry") { held in
-      Promise.retry(.fixed(attempts: 2, delay: .zero)) {
-        withExtendedLifetime(held) { .value(1) }
-      }
+      Promise.retry(.fixed(attempts: 2, delay: .zero)) { .value(held.use()) }
     },
     .starting("retry, asynchronous") { held in
-      Promise.retry(.fixed(attempts: 2, delay: .zero)) { @MainActor () async -> Int in
-        withExtendedLifetime(held) { 1 }
-      }
+      Promise.retry(.fixed(attempts: 2, delay: .zero)) { @MainActor () async in held.use() }
     },
     .starting("hedged, asynchronous") { held in
-      Promise.hedged(delay: .seconds(60)) { @MainActor () async -> Int in
-        withExtendedLifetime(held) { 1 }
-      }
+      Promise.hedged(delay: .seconds(60)) { @MainActor () async in held.use() }
     },
     .starting("limiter, asynchronous") { held in
-      Limiter(1).run { @MainActor () async -> Int in withExtendedLifetime(held) { 1 } }
+      Limiter(1).run { @MainActor () async in held.use() }
     },
     .starting("all, asynchronous") { held in
-      Promise<[Int]>.all(1...3, concurrently: 2) { @MainActor (element: Int) async -> Int in
-        withExtendedLifetime(held) { element }
-      }.map(on: .immediate) { $0[0] }
+      Promise<[Int]>.all(1...3, concurrently: 2) { @MainActor (_: Int) async in held.use() }
+        .map(on: .immediate) { $0[0] }
     },
     .starting("coalescer, asynchronous") { held in
-      RequestCoalescer<Int, Int>().promise(for: 1) { @MainActor () async -> Int in
-        withExtendedLifetime(held) { 1 }
-      }
+      RequestCoalescer<Int, Int>().promise(for: 1) { @MainActor () async in held.use() }
     },
-    .starting("scope") { held in
-      PromiseScope().run { @MainActor () async -> Int in withExtendedLifetime(held) { 1 } }
-    },
+    .starting("scope") { held in PromiseScope().run { @MainActor () async in held.use() } },
     Keeper("using") { source, held in
-      .using(source, release: { _ in withExtendedLifetime(held) {} }) { _ in .value(1) }
+      .using(source, release: { _ in held.use() }) { _ in .value(1) }
     },
     Keeper("onCancel") { source, held in
       let (promise, resolver) = Promise<Int>.withResolvers()
-      resolver.onCancel { withExtendedLifetime(held) {} }
+      resolver.onCancel { held.use() }
       source.observe(on: .immediate) { resolver.resolve($0) }
       return promise
     },

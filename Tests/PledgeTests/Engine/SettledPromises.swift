@@ -1,6 +1,4 @@
-import Pledge
-import PledgeTesting
-import Testing
+@_spi(DropIns) import Pledge
 
 /// A settled promise serves all threads immediately, even while one of its handlers runs in place.
 @Suite(.apart) struct SettledPromises {
@@ -27,5 +25,23 @@ import Testing
     }.ignoreErrors()
     resolver.fulfill(1)
     #expect(seen.value == ["fulfilled: 2", "fulfilled: [1, 1]", "fulfilled: 1"])
+  }
+
+  // This crashed in optimized code, in which the compiler moves a retain.
+  @Test(arguments: [Place.global, .serialQueue])
+  func handlersCancelledOnTheirWayToTheirExecutor_areSkipped(place: Place) async throws {
+    let settled = Promise.value(1)
+    for _ in 0..<(isFullRun ? 100_000 : 25_000) {
+      settled.map(on: place.executor) { $0 }.cancel()
+      settled.tap(on: place.executor) { _ in }.cancel()
+    }
+    try await expectFulfillment(of: settled.map(on: place.executor) { $0 + 1 }, with: 2)
+  }
+
+  @Test func deeplyNestedErrors_areDescribedAndReleased_withLittleStack() throws {
+    var last = Promise<Int>.rejected(Boom())
+    for _ in 0..<50_000 { last = .any([last]) }
+    let error = try #require(throws: AggregateError.self) { try last.wait() }
+    #expect(error.description.hasSuffix("…"))
   }
 }

@@ -1,6 +1,4 @@
 @_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
 
 @Suite struct ImmediateExecutorTests {
   private let events = Recorder<String>()

@@ -1,9 +1,3 @@
-import Dispatch
-import Foundation
-import Pledge
-import PledgeTesting
-import Testing
-
 /// Executors that name the same serial executor: handlers of one promise run in the order in which
 /// they were attached, whatever their executors.
 @Suite(.apart) struct SerialExecutors {
@@ -14,8 +8,7 @@ import Testing
 
     init(
       _ name: String,
-      _ attach:
-        @escaping @Sendable (Promise<Int>, @escaping @Sendable () -> Void) -> Promise<Void>
+      _ attach: @escaping @Sendable (Promise<Int>, @escaping @Sendable () -> Void) -> Promise<Void>
     ) {
       testDescription = name
       self.attach = attach
@@ -51,8 +44,7 @@ import Testing
       schedule: { executor.queue.async(execute: $0) })
     return [
       Way("actor", on: .actor(ActorOnExecutor(executor))),
-      Way("another actor", on: .actor(ActorOnExecutor(executor))),
-      Way("event loop", on: loop),
+      Way("another actor", on: .actor(ActorOnExecutor(executor))), Way("event loop", on: loop),
     ]
   }()
 
@@ -85,6 +77,35 @@ import Testing
       )
     }.value
     #expect(try await handler.value == task.value)
+  }
+
+  @Test(arguments: [nil, DispatchGroup()])
+  func aQueueExecutor_leavesTheProgramItsPlace(group: DispatchGroup?) async throws {
+    let (queue, heard) = (DispatchQueue(label: "visits"), Recorder<Int>())
+    let executor = QueueExecutor(queue, group: group)
+    let chain = Promise.value(()).map(on: executor) {
+      queue.async { heard.record(1) }
+    }.done(on: executor) { heard.record(2) }
+    try await expectFulfillment(of: chain)
+    #expect(heard.events == [1, 2])
+    group?.wait()
+  }
+
+  @Test func handlersAttachedInsideEnqueue_keepTheirPlace() async throws {
+    // An executor can attach handlers while it receives a job: they come after those attached
+    // before.
+    let (manual, heard) = (ManualExecutor(), Recorder<Int>())
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    let jobs = CallCounter()
+    let attaching = ClosureExecutor { job in
+      manual.enqueue(job)
+      if jobs.call() == 1 { promise.done(on: manual) { _ in heard.record(3) }.ignoreErrors() }
+    }
+    promise.done(on: attaching) { _ in heard.record(1) }.ignoreErrors()
+    promise.done(on: manual) { _ in heard.record(2) }.ignoreErrors()
+    resolver.fulfill(1)
+    manual.runAll()
+    #expect(heard.events == [1, 2, 3])
   }
 }
 

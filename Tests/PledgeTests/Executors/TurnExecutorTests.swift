@@ -1,7 +1,3 @@
-import Pledge
-import PledgeTesting
-import Testing
-
 @Suite struct TurnExecutorTests {
   /// The turns that were scheduled and have not run.
   private let turns = Box<[@Sendable () -> Void]>([])

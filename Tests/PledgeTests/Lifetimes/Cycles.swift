@@ -1,7 +1,3 @@
-@_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
-
 /// Reference cycles through a promise are broken when it settles, is cancelled, or is dropped.
 @Suite struct Cycles {
   let lifetimes = LifetimeTracker()

@@ -1,7 +1,4 @@
-import Dispatch
 @_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
 
 /// How a promise ends; a dropped resolver is one that the caller releases.
 enum End: CaseIterable {
@@ -27,27 +24,23 @@ enum End: CaseIterable {
     let l = lifetimes
     func token(_ label: String) -> LifetimeTracker.Token { l.track(label) }
     promise.map(on: executor) { [t = token("map")] in $0 + t.label.count }.ignoreErrors()
-    promise.compactMap { [t = token("compactMap")] in $0 + t.label.count }
-      .ignoreErrors()
+    promise.compactMap { [t = token("compactMap")] in $0 + t.label.count }.ignoreErrors()
     promise.then(on: executor) { [t = token("then")] in Promise.value((t, $0)) }.ignoreErrors()
     promise.done(on: executor) { [t = token("done")] _ in _ = t }.ignoreErrors()
     promise.get { [t = token("get")] _ in _ = t }.ignoreErrors()
     promise.tap(on: executor) { [t = token("tap")] _ in _ = t }.ignoreErrors()
     promise.validate { [t = token("validate")] _ in t.label.isEmpty }.ignoreErrors()
     promise.finally(on: executor) { [t = token("finally")] in _ = t }.ignoreErrors()
-    promise.finallyThen { [t = token("finally then")] in
-      Promise.value(t)
-    }.ignoreErrors()
-    promise.recover(on: executor) { [t = token("recover")] _ in Promise.value(t.label.count) }
+    promise.finallyThen { [t = token("finally then")] in Promise.value(t) }.ignoreErrors()
+    promise.recover(on: executor) { [t = token("recover")] _ in .value(t.label.count) }
       .ignoreErrors()
-    promise.replaceError(only: Boom.self) { [t = token("only")] _ in t.label.count }
-      .ignoreErrors()
+    promise.replaceError(only: Boom.self) { [t = token("only")] _ in t.label.count }.ignoreErrors()
     promise.catch(on: executor) { [t = token("catch")] _ in _ = t }
     promise.observe(on: executor) { [t = token("observe")] _ in _ = t }
     promise.watch(on: executor) { [t = token("watch")] _ in _ = t }
-    promise.reduce(on: executor, [1, 2]) { [t = token("reduce")] in .value($0 + $1 + t.label.count)
-    }
-    .ignoreErrors()
+    promise.reduce(on: executor, [1, 2]) { [t = token("reduce")] a, b in
+      .value(a + b + t.label.count)
+    }.ignoreErrors()
     promise.map(on: executor) { [t = token("value")] _ in t }.map { $0 }.ignoreErrors()
   }
 

@@ -1,8 +1,3 @@
-import Dispatch
-import Pledge
-import PledgeTesting
-import Testing
-
 @testable import Pledge
 
 /// The memory that thousands of removed consumers leave on a long-lived promise is bounded.
@@ -47,8 +42,7 @@ import Testing
     }
   }
 
-  @Test(arguments: Consumer.allCases)
-  func consumersThatComeAndGo(consumer: Consumer) async throws {
+  @Test(arguments: Consumer.allCases) func consumersThatComeAndGo(consumer: Consumer) async throws {
     for _ in 0..<rounds {
       comeAndGo(consumer)
       #expect(lifetimes.liveCount <= slack)
@@ -59,7 +53,7 @@ import Testing
   }
 
   @Test func racesForAPromiseWithoutOtherConsumers_areReleased_evenTheFirst() throws {
-    let (promise, resolver) = Promise<LifetimeTracker.Token>.withResolvers()
+    let promise = Promise<LifetimeTracker.Token>.never
     let first = LifetimeTracker()
     Promise.race([promise, .value(first.track("first"))], cancellingLosers: false).ignoreErrors()
     for _ in 0..<100 {
@@ -70,12 +64,10 @@ import Testing
     #expect(first.liveCount == 0)
     #expect(lifetimes.liveCount <= slack)
     try expectPending(promise)
-    withExtendedLifetime(resolver) {}
   }
 
   @Test func tasksOfACoalescersWork_thatStartTheNext_rememberOnlyWhatHasNotEnded() async throws {
-    let requests = RequestCoalescer<Int, Int>()
-    let counts = Recorder<Int>()
+    let (requests, counts) = (RequestCoalescer<Int, Int>(), Recorder<Int>())
     // On the main actor, so that each task starts after the work that started it has ended.
     @MainActor func load(_ number: Int) {
       requests.promise(for: number) { () -> Promise<Int> in
@@ -144,7 +136,7 @@ import Testing
 
   // More observers than the count of removed observers can hold, and even more live ones.
   @Test func removedObserversAmongManyLivingOnes_areCountedCorrectly() async throws {
-    let (promise, resolver) = Promise<Int>.withResolvers()
+    let promise = Promise<Int>.never
     let living = (0..<10_000).map { _ in promise.map(on: .immediate) { $0 } }
     let removed = (0..<9_000).map { _ in promise.map(on: .immediate) { $0 } }
     let last = promise.map(on: .immediate) { $0 }
@@ -152,10 +144,7 @@ import Testing
     try expectPending(promise)
     last.cancel()
     #expect(promise.state == "rejected: \(CancellationError())")
-    withExtendedLifetime(resolver) {}
   }
 
-  private func observerCount(of promise: Promise<Int>) -> Int {
-    promise.cell.consumerCount
-  }
+  private func observerCount(of promise: Promise<Int>) -> Int { promise.cell.consumerCount }
 }

@@ -1,6 +1,3 @@
-import PledgeTesting
-import Testing
-
 @testable import Pledge
 
 /// A promise that adopts one and is adopted by another is released while all of them are pending,
@@ -44,9 +41,7 @@ import Testing
       return promise
     }
 
-    func run(_ rounds: Int) {
-      for _ in 0..<rounds { resolvers.removeLast().fulfill() }
-    }
+    func run(_ rounds: Int) { for _ in 0..<rounds { resolvers.removeLast().fulfill() } }
   }
 
   // Such a promise may remain in the innermost promise's list until the next sweep.
@@ -74,8 +69,7 @@ import Testing
   }
 
   /// The program retains each promise for some rounds, and then releases it.
-  @Test(arguments: [1, 10, 100])
-  func heldForSomeRounds_areReleasedThereafter(count: Int) {
+  @Test(arguments: [1, 10, 100]) func heldForSomeRounds_areReleasedThereafter(count: Int) {
     let row = Row(holds: count, last: .never)
     let first = row.next()
     row.run(10_000)
@@ -119,9 +113,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func cancellingOneThatTheProgramHolds_reachesTheProducer_ifItIsTheOnlyConsumer(
-    innermostFirst: Bool
-  ) {
+  func cancellingTheOnlyConsumer_thatTheProgramHolds_reachesTheProducer(innermostFirst: Bool) {
     let row = Four(innermostFirst: innermostFirst)
     row.first.cancel()
     for promise in [row.outer, row.first, row.second, row.inner] {

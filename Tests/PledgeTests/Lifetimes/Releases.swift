@@ -1,6 +1,3 @@
-import PledgeTesting
-import Testing
-
 @testable import Pledge
 
 extension Lifetimes {
@@ -35,14 +32,9 @@ extension Lifetimes {
         promise.cancel()
         try await expectCancellation(of: promise)
       case .timedOut:
-        let late = promise.timeout(after: .zero)
-        try await expectRejection(of: late, with: TimeoutError.self)
-      case .lostRace:
-        let race = Promise.race(promise, .value(1))
-        try await expectFulfillment(of: race, with: 1)
-      case .lostAny:
-        let any = Promise.any(promise, .value(1))
-        try await expectFulfillment(of: any, with: 1)
+        try await expectRejection(of: promise.timeout(after: .zero), with: TimeoutError.self)
+      case .lostRace: try await expectFulfillment(of: Promise.race(promise, .value(1)), with: 1)
+      case .lostAny: try await expectFulfillment(of: Promise.any(promise, .value(1)), with: 1)
       case .failedAll:
         let all = Promise.all([promise, .rejected(Boom())], cancellingRest: true)
         try await expectRejection(of: all, with: Boom())
@@ -103,22 +95,16 @@ extension Lifetimes {
       static let hour = Duration.seconds(3600)
 
       static let all: [Holder] = [
-        Holder(name: "after") { _ in
-          Promise<Void>.after(hour).map(on: .immediate) { 1 }
-        },
+        Holder(name: "after") { _ in Promise<Void>.after(hour).map(on: .immediate) { 1 } },
         Holder(name: "after on a clock", sleepers: 1) { held in
           Promise<Void>.after(hour, clock: held.clock).map(on: .immediate) { 1 }
         },
         Holder(name: "delay") { _ in Promise.value(1).delay(hour) },
-        Holder(name: "timeout", sources: 1) { held in
-          held.source().timeout(after: hour)
-        },
+        Holder(name: "timeout", sources: 1) { held in held.source().timeout(after: hour) },
         Holder(name: "timeout on a clock", sleepers: 1, sources: 1) { held in
           held.source().timeout(after: hour, clock: held.clock)
         },
-        Holder(name: "deadline", sources: 1) { held in
-          held.source().deadline(.now + hour)
-        },
+        Holder(name: "deadline", sources: 1) { held in held.source().deadline(.now + hour) },
         Holder(name: "retry between attempts") { _ in
           Promise.retry(on: .immediate, .fixed(attempts: 3, delay: hour)) { .rejected(Boom()) }
         },
@@ -126,21 +112,18 @@ extension Lifetimes {
           Promise.retry(on: .immediate, .fixed(attempts: 3)) { held.source() }
         },
         Holder(name: "all, bounded", sources: 3) { held in
-          Promise.all(1...9, concurrently: 3) { @MainActor _ in held.source() }.map(on: .immediate)
-          { $0[0] }
+          Promise.all(1...9, concurrently: 3) { @MainActor _ in held.source() }
+            .map(on: .immediate) { $0[0] }
         },
         Holder(name: "Limiter", sources: 1) { held in
-          let limiter = Limiter(1)
-          return limiter.run { @MainActor in held.source() }
+          Limiter(1).run { @MainActor in held.source() }
         },
         Holder(name: "RequestCoalescer", sources: 1) { held in
           RequestCoalescer<String, Int>().promise(for: "key") { held.source() }
         },
         Holder(name: "using", sources: 1) { held in
-          Promise.using(.value(held.lifetimes.track("resource")), release: { _ in }) {
-            @MainActor _ in
-            held.source()
-          }
+          let resource = Promise.value(held.lifetimes.track("resource"))
+          return .using(resource, release: { _ in }) { @MainActor _ in held.source() }
         },
         Holder(name: "then", sources: 1) { held in
           Promise.value(1).then(on: .immediate) { _ in held.source() }
@@ -149,16 +132,10 @@ extension Lifetimes {
           Promise.all([held.source(), held.source()]).map(on: .immediate) { $0[0] }
         },
         Holder(name: "allSettled", sources: 2) { held in
-          Promise.allSettled([held.source(), held.source()]).promise.map(on: .immediate) {
-            $0.count
-          }
+          Promise.allSettled([held.source(), held.source()]).promise.map(on: .immediate, \.count)
         },
-        Holder(name: "race", sources: 2) { held in
-          Promise.race(held.source(), held.source())
-        },
-        Holder(name: "any", sources: 2) { held in
-          Promise.any(held.source(), held.source())
-        },
+        Holder(name: "race", sources: 2) { held in Promise.race(held.source(), held.source()) },
+        Holder(name: "any", sources: 2) { held in Promise.any(held.source(), held.source()) },
         Holder(name: "async closure", sleepers: 1) { held in
           let token = held.lifetimes.track("task")
           return Promise { () async throws -> Int in

@@ -1,6 +1,3 @@
-import Dispatch
-import Testing
-
 @_spi(DropIns) @testable import Pledge
 
 @Suite struct AtomicsTests {
@@ -10,8 +7,9 @@ import Testing
     let flag = Atomic(false)
   }
 
+  private let words = Words()
+
   @Test func eachWord_hasItsOwnPlace() {
-    let words = Words()
     words.word.store(3, ordering: .releasing)
     words.int.store(-4, ordering: .relaxed)
     words.flag.store(true, ordering: .releasing)
@@ -22,7 +20,6 @@ import Testing
   }
 
   @Test func updates_returnTheOldValue() {
-    let words = Words()
     #expect(words.int.wrappingAdd(3, ordering: .relaxed) == 7)
     #expect(words.int.wrappingSubtract(11, ordering: .acquiring) == 10)
     #expect(words.int.load(ordering: .relaxed) == -1)
@@ -34,14 +31,12 @@ import Testing
   }
 
   @Test func compareExchange_exchangesTheExpectedValueOnly() {
-    let words = Words()
     #expect(words.int.compareExchange(expected: 8, desired: 1, ordering: .relaxed) == (false, 7))
     #expect(words.int.compareExchange(expected: 7, desired: 1, ordering: .acquiring) == (true, 7))
     #expect(words.int.load(ordering: .relaxed) == 1)
   }
 
   @Test func manyThreads_countEachOfTheirSteps() {
-    let words = Words()
     let mutex = Guarded()
     DispatchQueue.concurrentPerform(iterations: 8) { _ in
       for _ in 0..<1000 {

@@ -1,6 +1,3 @@
-import Foundation
-import Testing
-
 @testable import Pledge
 
 /// A limiter that finds its limit, in simulations that compute for long.

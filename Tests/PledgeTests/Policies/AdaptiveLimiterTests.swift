@@ -1,7 +1,3 @@
-import Pledge
-import PledgeTesting
-import Testing
-
 /// `Limiter(adaptive:)`: the forms in which operations run.
 @Suite struct AdaptiveLimiterTests {
   private let clock = TestClock()

@@ -1,12 +1,8 @@
-import Dispatch
 @_spi(DropIns) import Pledge
-import PledgeTesting
 
 // Bad input for policies that share work, run several operations, or limit their time.
 
 extension BadInput {
-  // MARK: Shared work
-
   /// Returns 1 if the value of the first of two requests is cached, and 2 otherwise.
   private static func requestTwice(
     _ caching: CoalescerCaching, _ clock: TestClock
@@ -58,8 +54,6 @@ extension BadInput {
     Dictionary(uniqueKeysWithValues: keys.map { ($0, .success(1)) })
   }
 
-  // MARK: Several operations
-
   private static let arriving = AsyncStream<Int> { continuation in
     continuation.yield(1)
     continuation.finish()
@@ -108,8 +102,6 @@ extension BadInput {
         return sum
       }
     }
-
-  // MARK: Time limits
 
   static let timeLimits =
     calls("withTimeout", (past, .timesOut), (forever, .waits)) { limit, clock in

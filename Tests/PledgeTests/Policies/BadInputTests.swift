@@ -1,9 +1,6 @@
-import Dispatch
 @_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
 
-/// Numbers and times outside their range, for each function and initializer of a policy that has any.
+/// Numbers and times outside their range, for each function and initializer of a policy.
 @Suite struct BadInputTests {
   @Test(arguments: BadInput.all)
   func input_outsideItsRange_hasTheDocumentedOutcome(input: BadInput) async throws {
@@ -81,8 +78,6 @@ struct BadInput: Sendable, CustomTestStringConvertible {
   ]
   static let pastIntervals: [DispatchTimeInterval] = [.seconds(0), .seconds(-1), .seconds(.min)]
   static let never: [DispatchTimeInterval] = [.never]
-
-  // MARK: Attempts
 
   /// Makes two attempts, of which the first fails.
   private static func retry(_ policy: RetryPolicy, _ clock: TestClock) -> Promise<Int> {
@@ -172,8 +167,6 @@ struct BadInput: Sendable, CustomTestStringConvertible {
       return Promise.hedged(delay: delay) { count.call() == 1 ? Promise.never : .value(1) }
     }
 
-  // MARK: Limits
-
   private static func run(_ limiter: Limiter) -> Promise<Int> {
     limiter.run(on: .immediate) { Promise.value(1) }
   }
@@ -228,9 +221,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
     }
 
   /// Makes a call after another one that failed, or that succeeded and took no time.
-  private static func call(
-    _ breaker: CircuitBreaker, afterSuccess: Bool = false
-  ) -> Promise<Int> {
+  private static func call(_ breaker: CircuitBreaker, afterSuccess: Bool = false) -> Promise<Int> {
     let first = breaker.run { afterSuccess ? Promise.value(0) : .rejected(Boom()) }
     return first.recover(on: .immediate) { _ in .value(0) }
       .then(on: .immediate) { _ in breaker.run { Promise.value(1) } }
@@ -250,12 +241,10 @@ struct BadInput: Sendable, CustomTestStringConvertible {
       call(CircuitBreaker(.failureRate(0.5, ofLast: count), clock: clock))
     }
     + calls("failureRate, minimumCalls", belowOne, .circuitOpen) { minimum, clock in
-      call(
-        CircuitBreaker(.failureRate(0.5, ofLast: 9, minimumCalls: minimum), clock: clock))
+      call(CircuitBreaker(.failureRate(0.5, ofLast: 9, minimumCalls: minimum), clock: clock))
     }
     + calls("failureRate, inLast", past + forever, .circuitOpen) { period, clock in
-      call(
-        CircuitBreaker(.failureRate(0.5, inLast: period, minimumCalls: 1), clock: clock))
+      call(CircuitBreaker(.failureRate(0.5, inLast: period, minimumCalls: 1), clock: clock))
     }
     + calls("openDuration", (past, .runs()), (forever, .circuitOpen)) { duration, clock in
       call(CircuitBreaker(.consecutiveFailures(1), openDuration: duration, clock: clock))

@@ -1,7 +1,4 @@
-import Dispatch
 @_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
 
 /// `all(_:concurrently:_:)`.
 @Suite struct BoundedAll {
@@ -46,43 +43,6 @@ import Testing
     try await expectFulfillment(of: all, with: ["0", "1", "2", "3", "4", "5"])
   }
 
-  /// The operation settles after the cancellation, and before `transform` returns it.
-  @Test func operationThatFailsWhileAllIsCancelled_isNotReported() async throws {
-    DiagnosticsLog.install()
-    let result = Box<Promise<[Int]>?>(nil)
-    let error = Boom(code: 7_301)
-    let (first, open) = Promise<Int>.withResolvers()
-    let all = Promise.all(on: .immediate, 0..<9, concurrently: 1) { number in
-      if number == 0 { return first }
-      result.value?.cancel()
-      return Promise<Int>.rejected(error)
-    }
-    result.value = all
-    open.fulfill(1)
-    try await expectCancellation(of: all)
-    result.value = nil
-    #expect(DiagnosticsLog.reports(of: error).isEmpty)
-  }
-
-  /// An attempt that fails after the cancellation, and before it is returned.
-  @Test func attemptThatFailsWhileHedgedIsCancelled_isNotReported() async throws {
-    DiagnosticsLog.install()
-    let clock = TestClock()
-    let result = Box<Promise<Int>?>(nil)
-    let error = Boom(code: 7_302)
-    let calls = CallCounter()
-    let hedged = Promise<Int>.hedged(on: .immediate, delay: .seconds(1), clock: clock) {
-      if calls.call() == 1 { return .never }
-      result.value?.cancel()
-      return .rejected(error)
-    }
-    result.value = hedged
-    await clock.advance(by: .seconds(1))
-    try await expectCancellation(of: hedged)
-    result.value = nil
-    #expect(calls.count == 2 && DiagnosticsLog.reports(of: error).isEmpty)
-  }
-
   @Test(arguments: [true, false])
   func failsFast_andTakesNoMore(cancellingRest: Bool) async throws {
     let all = Promise.all(
@@ -113,13 +73,7 @@ import Testing
     #expect(work.started.events == [0])
   }
 
-  @Test func noElements_giveAnEmptyArray() async throws {
-    let all = Promise.all(on: .immediate, [Int](), concurrently: 2) { [work] in work.start($0) }
-    try await expectFulfillment(of: all, with: [])
-  }
-
-  @Test(arguments: Place.all)
-  func transformRunsOnItsExecutor(place: Place) async throws {
+  @Test(arguments: Place.all) func transformRunsOnItsExecutor(place: Place) async throws {
     let all = Promise.all(on: place.executor, 0..<20, concurrently: 3) { n -> Promise<Int> in
       try place.probe.expectCurrent()
       return n % 2 == 0 ? .value(n) : When.later.fulfill(n) { $0 }
@@ -133,8 +87,7 @@ import Testing
   }
 
   /// More elements than the values' memory has in one piece.
-  @Test(arguments: [nil, 150])
-  func values_areReleased(failing: Int?) async throws {
+  @Test(arguments: [nil, 150]) func values_areReleased(failing: Int?) async throws {
     let lifetimes = LifetimeTracker()
     do {
       let all = Promise.all(on: .immediate, 0..<200, concurrently: 3) { n in

@@ -1,6 +1,4 @@
 @_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
 
 @Suite struct CircuitBreakerTests {
   private let clock = TestClock()
@@ -19,8 +17,6 @@ import Testing
     _ = try? await breaker.perform { throw error }
   }
 
-  // MARK: States
-
   @Test func failures_openIt_andASuccessfulProbeClosesIt() async throws {
     let states = Recorder<CircuitBreaker.State>()
     let breaker = breaker(.consecutiveFailures(2), observer: { states.record($0) })
@@ -31,8 +27,7 @@ import Testing
       try await breaker.perform { Issue.record("It runs.") }
     }
     #expect(error?.retryAfter == .seconds(6) && error?.retryAfterInSeconds == 6)
-    #expect(
-      error?.description == "The circuit breaker is open; it admits another call in 6 s.")
+    #expect(error?.description == "The circuit breaker is open; it admits another call in 6 s.")
     await clock.advance(by: .seconds(6))
     #expect(breaker.state == .halfOpen)
     #expect(try await breaker.perform { 1 } == 1)
@@ -49,8 +44,7 @@ import Testing
     try await expectRejection(
       of: breaker.run { () async throws -> Int in throw Boom() }, with: Boom())
     #expect(breaker.state == .open)
-    try await expectRejection(
-      of: breaker.run { Promise.value(1) }, with: CircuitOpenError.self)
+    try await expectRejection(of: breaker.run { Promise.value(1) }, with: CircuitOpenError.self)
     try await expectRejection(
       of: breaker.run { () async throws -> Int in 1 }, with: CircuitOpenError.self)
     await clock.advance(by: .seconds(10))
@@ -70,8 +64,6 @@ import Testing
     breaker.close()
     #expect(try await breaker.perform { 1 } == 1)
   }
-
-  // MARK: What counts
 
   @Test func slowCalls_count_ifAsked() async throws {
     for (time, state) in [(Duration.seconds(1), CircuitBreaker.State.closed), (.seconds(2), .open)]
@@ -128,8 +120,6 @@ import Testing
     #expect(strict.state == .open)
   }
 
-  // MARK: Probes
-
   /// How a probe ends without a result that counts.
   enum Loss: CaseIterable { case cancelledBeforeItStarts, cancelledByItsCaller, abandoned }
 
@@ -160,11 +150,8 @@ import Testing
     #expect(breaker.state == .closed)
   }
 
-  // MARK: Reentrancy and threads
-
   @Test func observer_canUseTheBreaker_andHearsTheChangesInOrder() async throws {
-    let states = Recorder<CircuitBreaker.State>()
-    let itself = Box<CircuitBreaker?>(nil)
+    let (states, itself) = (Recorder<CircuitBreaker.State>(), Box<CircuitBreaker?>(nil))
     let breaker = breaker(observer: { state in
       states.record(state)
       if state == .open, states.events.count < 3 {

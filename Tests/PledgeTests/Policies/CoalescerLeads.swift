@@ -1,7 +1,3 @@
-import Pledge
-import PledgeTesting
-import Testing
-
 /// The task that requests a key first, and waits without a promise, among other callers.
 @Suite struct CoalescerLeads {
   private let requests = RequestCoalescer<Int, Int>()
@@ -70,8 +66,6 @@ import Testing
     await #expect(throws: CancellationError.self) { try await task.value }
     #expect(requests.count == 0)
   }
-
-  // MARK: Work that starts on the caller's thread
 
   @Test func workWithoutSuspension_thatNestsDeeply_doesNotOverflowTheStack() async throws {
     let requests = requests

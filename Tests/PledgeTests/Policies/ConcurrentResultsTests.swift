@@ -1,11 +1,6 @@
-import Pledge
-import PledgeTesting
-import Testing
-
 @Suite struct ConcurrentResultsTests {
   private let work = BoundedAll.Work()
-
-  // MARK: Order and bounds
+  private let started = Recorder<Int>()
 
   @Test(arguments: [false, true])
   func results_areInTheOrderOfCompletion_orOfInputs(_ ordered: Bool) async throws {
@@ -51,7 +46,6 @@ import Testing
 
   @Test(arguments: [false, true])
   func noMoreWaitUnreadThanTheBufferLimit(_ ordered: Bool) async throws {
-    let started = Recorder<Int>()
     let results = results(of: 0..., limit: 2, bufferLimit: 5, ordered: ordered) { number in
       started.record(number)
       return number
@@ -65,9 +59,8 @@ import Testing
     }
   }
 
-  @Test(arguments: [1, 0, -1]) func bufferLimitOfOne_startsOneAtATime(_ bufferLimit: Int)
-    async throws
-  {
+  @Test(arguments: [1, 0, -1])
+  func bufferLimitOfOne_startsOneAtATime(_ bufferLimit: Int) async throws {
     let results = results(of: 0..<3, limit: 8, bufferLimit: bufferLimit) { [work] in
       try await work.start($0).value
     }
@@ -83,8 +76,6 @@ import Testing
   @Test func noInputs_noResults() async throws {
     #expect(try await results(of: [Int](), limit: 1, { $0 }).next() == nil)
   }
-
-  // MARK: Errors
 
   @Test func failedOperations_endNothing() async throws {
     var failed: [Int] = []
@@ -112,8 +103,6 @@ import Testing
     #expect(try await results.next() == nil)
   }
 
-  // MARK: Inputs that grow
-
   @Test func inputsOfTheReadingLoop_areProcessed() async throws {
     let results = results(of: [1], limit: 4) { $0 }
     var seen: Set = [1]
@@ -139,7 +128,6 @@ import Testing
   }
 
   @Test func addedInput_beforeTheFirstRead_startsNothing() async throws {
-    let started = Recorder<Int>()
     let results = results(of: [Int](), limit: 1) { started.record($0) }
     results.append(1)
     #expect(started.count == 0)
@@ -159,8 +147,6 @@ import Testing
     holder.value = nil
   }
 
-  // MARK: Cancellation
-
   @Test func cancelledReader_cancelsTheOperations_andEndsTheSequence() async throws {
     let results = results(of: 0..., limit: 3) { [work] in try await work.start($0).value }
     let reader = Task { try await results.next() }
@@ -173,7 +159,6 @@ import Testing
   }
 
   @Test func readerThatWasCancelledBefore_startsNothing() async throws {
-    let started = Recorder<Int>()
     let results = results(of: 0..., limit: 3) { started.record($0) }
     await #expect(throws: CancellationError.self) {
       try await Task {
@@ -185,8 +170,7 @@ import Testing
   }
 
   @Test func releasedSequence_cancelsTheOperations_andLeavesNothingBehind() async throws {
-    let tracker = LifetimeTracker()
-    let cancelled = Recorder<Int>()
+    let (tracker, cancelled) = (LifetimeTracker(), Recorder<Int>())
     do {
       let captured = tracker.track()
       let results = results(of: 0..., limit: 3) { number in
@@ -213,8 +197,6 @@ import Testing
     }
     #expect(inputs.flatMap(\.self).sorted() == Array(0..<1000))
   }
-
-  // MARK: concurrentMap
 
   private func numbers(_ count: Int) -> AsyncStream<Int> {
     AsyncStream { continuation in

@@ -1,8 +1,3 @@
-import Dispatch
-import Pledge
-import PledgeTesting
-import Testing
-
 /// Cancellation of a loader's requests in each phase of their batch.
 @Suite struct DataLoaderCancellation {
   private let clock = TestClock()

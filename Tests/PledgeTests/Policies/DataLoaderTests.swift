@@ -1,8 +1,3 @@
-import Dispatch
-import Pledge
-import PledgeTesting
-import Testing
-
 /// A loader whose batches the test sees, and answers with ten times each key.
 private struct Loading: Sendable {
   let clock = TestClock()
@@ -26,15 +21,13 @@ private struct Loading: Sendable {
     }
   }
 
-  /// Requests the keys in the isolation of the caller, whose turn a batch without a delay waits for.
+  /// Requests the keys in the caller's isolation, whose turn a batch without a delay waits for.
   func promises(_ keys: Int..., isolation: (any Actor)? = #isolation) -> [Promise<Int>] {
     keys.map { loader.promise(for: $0, isolation: isolation) }
   }
 }
 
 @Suite struct DataLoaderTests {
-  // MARK: What goes to one batch
-
   @Test func keysWithinTheDelay_areLoadedTogether_inOrder_andOnce() async throws {
     let loading = Loading()
     let early = loading.promises(3, 1, 3)
@@ -115,8 +108,6 @@ private struct Loading: Sendable {
     #expect(loading.batches.events.map { $0.sorted() } == [Array(0..<50)])
   }
 
-  // MARK: Results
-
   @Test func errors_areThoseOfTheirKeys() async throws {
     let loading = Loading { $0[2] = .failure(Boom()) }
     let promises = loading.promises(1, 2, 3)
@@ -188,8 +179,6 @@ private struct Loading: Sendable {
     for promise in promises { promise.ignoreErrors() }
   }
 
-  // MARK: The cache
-
   @Test func cache_answersWithoutABatch_untilRemoved() async throws {
     let loading = Loading(maxBatchSize: 1, caching: .init())
     for _ in 0..<3 { #expect(try await loading.loader.value(for: 1) == 10) }
@@ -200,11 +189,8 @@ private struct Loading: Sendable {
     #expect(loading.batches.events == [[1], [1], [1]])
   }
 
-  // MARK: The batch function
-
   @Test func keyOfTheOwnBatch_isRejected_otherKeysAreNot() async throws {
-    let clock = TestClock()
-    let holder = Box<DataLoader<Int, Int>?>(nil)
+    let (clock, holder) = (TestClock(), Box<DataLoader<Int, Int>?>(nil))
     let loader = DataLoader<Int, Int>(delay: .seconds(1), clock: clock) { keys in
       guard keys != [9] else { return [9: .success(9)] }
       let loader = try #require(holder.value)
@@ -230,13 +216,9 @@ private struct Loading: Sendable {
       seen.record((Task.currentPriority, Request.id))
       return Dictionary(uniqueKeysWithValues: keys.map { ($0, .success($0)) })
     }
-    let low = Request.$id.withValue(1) {
-      Task(priority: .low) { loader.promise(for: 1) }
-    }
+    let low = Request.$id.withValue(1) { Task(priority: .low) { loader.promise(for: 1) } }
     let first = await low.value
-    let high = Request.$id.withValue(2) {
-      Task(priority: .high) { loader.promise(for: 2) }
-    }
+    let high = Request.$id.withValue(2) { Task(priority: .high) { loader.promise(for: 2) } }
     let second = await high.value
     #expect(try await Promise.all([first, second]).value == [1, 2])
     #expect(seen.events.first?.0 ?? .low >= .high)

@@ -1,26 +1,18 @@
-@_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
-
 /// What a budget allows `hedged`.
 @Suite struct HedgeBudgetTests {
   private let clock = TestClock()
 
-  // MARK: The rule
-
   @Test(arguments: HedgeForm.allCases)
   func aValueBeforeTheDelay_depositsIntoTheBudget(form: HedgeForm) async throws {
     let budget = try await emptyBudget(tokensPerSuccess: 1)
-    let value = form.hedged(budget, clock) { _ in .value(1) }
-    try await expectFulfillment(of: value, with: 1)
+    try await expectFulfillment(of: form.hedged(budget, clock) { _ in .value(1) }, with: 1)
     #expect(budget.remaining == 1)
   }
 
   @Test(arguments: HedgeForm.allCases)
   func aValueAfterTheDelay_depositsNothing(form: HedgeForm) async throws {
     let budget = try await emptyBudget(tokensPerSuccess: 1)
-    let slow = Promise<Int>.withResolvers()
-    let attempts = CallCounter()
+    let (slow, attempts) = (Promise<Int>.withResolvers(), CallCounter())
     let value = form.hedged(budget, clock) { _ in
       attempts.call()
       return slow.promise
@@ -59,8 +51,6 @@ import Testing
     let value = form.hedged(delay: .seconds(3600), budget, clock) { .rejected(Boom(code: $0)) }
     try await expectRejection(of: value, with: Boom(code: 1))
   }
-
-  // MARK: Attempts that send nothing
 
   @Test(arguments: HedgeForm.allCases)
   func anOpenBreaker_orAFullLimiter_takesNoTokens(form: HedgeForm) async throws {

@@ -1,26 +1,20 @@
-import Dispatch
 @_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
 
 /// `hedged`.
 @Suite struct HedgeTests {
   private let clock = TestClock()
+  private let count = CallCounter()
 
   @Test func guarantees_areHedged() async throws {
-    let (first, resolver) = Guarantee<Int>.withResolvers()
-    let count = CallCounter()
     let promise: Promise = Promise.hedged(delay: .seconds(1), clock: clock) {
-      count.call() == 1 ? first : Guarantee.value(2)
+      count.call() == 1 ? Guarantee<Int>.never : Guarantee.value(2)
     }
     await clock.run(until: promise)
     try await expectFulfillment(of: promise, with: 2)
-    resolver.fulfill(1)
   }
 
   @Test func attempts_runOnTheExecutor() async throws {
-    let executor = ManualExecutor()
-    let count = CallCounter()
+    let (executor, count) = (ManualExecutor(), CallCounter())
     let promise = Promise<Int>.hedged(on: executor, delay: .seconds(1), clock: clock) {
       count.call() == 1 ? .never : .value(2)
     }
@@ -55,9 +49,7 @@ import Testing
     try await expectFulfillment(of: either, with: 5)
   }
 
-  @Test(arguments: 0..<100)
-  func aQuickFirstAttempt_isTheOnlyOne(round: Int) async throws {
-    let count = CallCounter()
+  @Test(arguments: 0..<100) func aQuickFirstAttempt_isTheOnlyOne(round: Int) async throws {
     let promise = Promise.hedged(attempts: 3, delay: .seconds(1), clock: clock) {
       Promise.value(count.call())
     }
@@ -96,7 +88,6 @@ import Testing
   }
 
   @Test func anAttemptThatFailsInPlace_leavesTheDelayToTheNext() async throws {
-    let count = CallCounter()
     let promise = Promise<Int>.hedged(
       on: .immediate, attempts: 3, delay: .seconds(1), clock: clock
     ) {
@@ -113,7 +104,6 @@ import Testing
 
   @Test func anAbandonedAttempt_isFollowedByTheNext_afterTheDelay() async throws {
     let (abandoned, resolver) = Promise<Int>.withResolvers()
-    let count = CallCounter()
     let promise = Promise.hedged(on: .immediate, delay: .seconds(1), clock: clock) {
       count.call() == 1 ? abandoned : .value(2)
     }
@@ -124,8 +114,7 @@ import Testing
   }
 
   @Test func anyNumberOfAttempts_areMadeOnlyWhenTheirTimeHasCome() async throws {
-    let count = CallCounter()
-    let stuck = Recorder<Promise<Int>>()
+    let (count, stuck) = (CallCounter(), Recorder<Promise<Int>>())
     let promise = Promise<Int>.hedged(attempts: .max, delay: .seconds(1), clock: clock) {
       switch count.call() {
       case 1, 3:
@@ -149,9 +138,7 @@ import Testing
   }
 
   @Test func theErrorIsThatOfTheFirstAttempt_howeverLateItComes() async throws {
-    let seen = Recorder<Int>()
-    let first = Promise<Int>.withResolvers()
-    let count = CallCounter()
+    let (seen, first, count) = (Recorder<Int>(), Promise<Int>.withResolvers(), CallCounter())
     let promise = Promise<Int>.hedged(
       attempts: 3, delay: .seconds(1), clock: clock, observer: { seen.record($0.number) }
     ) {

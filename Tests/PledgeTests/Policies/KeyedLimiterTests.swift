@@ -1,7 +1,3 @@
-import Pledge
-import PledgeTesting
-import Testing
-
 @Suite struct KeyedLimiterTests {
   @Test func eachKey_hasItsOwnLimiter() async throws {
     let made = Recorder<String>()

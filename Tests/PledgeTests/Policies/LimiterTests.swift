@@ -1,14 +1,11 @@
-import Dispatch
-import Pledge
-import PledgeTesting
-import Testing
-
 /// `Limiter`.
 @Suite struct LimiterTests {
   // Some tests leave errors unhandled.
   init() { DiagnosticsLog.install() }
 
   let work = BoundedAll.Work()
+  let limiter = Limiter(1)
+  let clock = TestClock()
 
   private func run(_ limiter: Limiter, _ range: Range<Int>) -> [Promise<String>] {
     range.map { n in limiter.run(on: .immediate) { [work] in work.start(n) } }
@@ -30,7 +27,6 @@ import Testing
   }
 
   @Test func pauseAndResume() async throws {
-    let limiter = Limiter(1)
     limiter.pause()
     let promises = run(limiter, 0..<2)
     #expect(work.started.count == 0)
@@ -46,7 +42,6 @@ import Testing
   }
 
   @Test func cancelledOperations_leaveNothingInTheQueue() async throws {
-    let limiter = Limiter(1)
     let first = run(limiter, 0..<2)
     for n in 0..<1_000 {
       limiter.run(on: .immediate, priority: n % 2) { Promise<Void>.never }.cancel()
@@ -59,7 +54,6 @@ import Testing
   }
 
   @Test func clear_rejectsWhatWaits() async throws {
-    let limiter = Limiter(1)
     let promises = run(limiter, 0..<3)
     limiter.clear()
     try await expectCancellation(of: promises[1])
@@ -70,7 +64,6 @@ import Testing
   }
 
   @Test func idle() async throws {
-    let limiter = Limiter(1)
     try await expectFulfillment(of: limiter.idle())
     let promises = run(limiter, 0..<2)
     let idle = limiter.idle()
@@ -90,8 +83,7 @@ import Testing
   }
 
   @Test func idle_followsTheLastResult() throws {
-    let limiter = Limiter(1)
-    let order = Recorder<String>()
+    let (limiter, order) = (Limiter(1), Recorder<String>())
     let promise = run(limiter, 0..<1)[0]
     promise.done(on: .immediate) { _ in order.record("result") }.ignoreErrors()
     limiter.idle().done(on: .immediate) { order.record("idle") }.ignoreErrors()
@@ -100,7 +92,6 @@ import Testing
   }
 
   @Test func idle_cancelled_leavesNothing() async throws {
-    let limiter = Limiter(1)
     let promises = run(limiter, 0..<1)
     let first = limiter.idle()
     for _ in 0..<100 { limiter.idle().cancel() }
@@ -111,7 +102,6 @@ import Testing
   }
 
   @Test func manyPriorities_startFromHighestToLowest() throws {
-    let limiter = Limiter(1)
     let (gate, resolver) = Promise<Void>.withResolvers()
     limiter.run(on: .immediate) { gate }.ignoreErrors()
     let order = Recorder<Int>()
@@ -131,7 +121,6 @@ import Testing
   }
 
   @Test func cancellingAWaitingOne_takesItOut_aRunningOne_cancelsIt() async throws {
-    let limiter = Limiter(1)
     let promises = run(limiter, 0..<3)
     promises[1].cancel()
     #expect(limiter.waitingCount == 1)
@@ -145,14 +134,12 @@ import Testing
   }
 
   @Test func throwingOperation_rejects_andMakesRoom() async throws {
-    let limiter = Limiter(1)
     let failed: Promise<Int> = limiter.run { throw Boom() }
     try await expectRejection(of: failed, with: Boom())
     try await expectFulfillment(of: limiter.run { Promise.value(1) }, with: 1)
   }
 
   @Test(.apart) func manyOperations_settledAtOnce_needNoStack() async throws {
-    let limiter = Limiter(1)
     limiter.pause()
     let promises = (0..<20_000).map { n in limiter.run { Promise.value(n) } }
     limiter.resume()
@@ -161,7 +148,6 @@ import Testing
   }
 
   @Test func limitSetToLessThanOne_rejectsWaitingAndNewOperations_untilItIsRaised() async throws {
-    let limiter = Limiter(1)
     let promises = run(limiter, 0..<2)
     limiter.limit = 0
     let error = PromiseError.invalidArgument("A limiter needs a limit of at least 1, not 0.")
@@ -178,7 +164,6 @@ import Testing
   }
 
   @Test func aLimitCanBeChanged() async throws {
-    let limiter = Limiter(1)
     let promises = run(limiter, 0..<4)
     limiter.limit = 3
     #expect(work.started.events == [0, 1, 2])
@@ -192,19 +177,6 @@ import Testing
     try await waitForPromises(promises)
   }
 
-  @Test func aRate_limitsStarts() async throws {
-    let clock = TestClock()
-    let limiter = Limiter(10, rate: .init(2, per: .seconds(1)), clock: clock)
-    let starts = Recorder<Duration>()
-    let promises = (0..<5).map { _ in
-      limiter.run(on: .immediate) { Promise.value(starts.record(clock.now.offset)) }
-    }
-    #expect(starts.count == 2)
-    await clock.run(until: Promise<[Void]>.all(promises))
-    #expect(
-      starts.events == [.zero, .zero, .seconds(1), .seconds(1), .seconds(2)])
-  }
-
   @Test(.timeLimit(.minutes(1)))
   func rate_whenClockEndsItsSleepsEarly_startsTheNextOperation() async throws {
     let limiter = Limiter(5, rate: .init(1, per: .seconds(3600)), clock: EarlyClock())
@@ -214,7 +186,6 @@ import Testing
   }
 
   @Test func aRate_countsEachStartForOnePeriod() async throws {
-    let clock = TestClock()
     let limiter = Limiter(10, rate: .init(2, per: .seconds(2)), clock: clock)
     let starts = Recorder<Duration>()
     func run() -> Promise<Void> {
@@ -228,7 +199,6 @@ import Testing
   }
 
   @Test func aRate_hasOneTimer_whileOperationsWaitForIt() async throws {
-    let clock = TestClock()
     let limiter = Limiter(10, rate: .init(1_000, per: .seconds(3600)), clock: clock)
     for _ in 0..<1_000 { _ = try await limiter.perform { 1 } }
     #expect(clock.sleeperCount == 0)
@@ -269,7 +239,6 @@ import Testing
 
   @Test(arguments: Cancellation.allCases)
   func operationsCancelledTogether_dontStartOneAnother(_ cancellation: Cancellation) async throws {
-    let clock = TestClock()
     let limiter = Limiter(1, rate: .init(2, per: .seconds(60)), clock: clock)
     let calls = CallCounter()
     let operations = (0..<50).map { _ in
@@ -285,7 +254,6 @@ import Testing
   }
 
   @MainActor @Test func perform_cancelledJustAfterItsStart_doesntCallTheOperation() async throws {
-    let limiter = Limiter(1)
     let (running, end) = Promise<Void>.withResolvers()
     limiter.run(on: .immediate) { running }.ignoreErrors()
     let calls = CallCounter()
@@ -301,8 +269,7 @@ import Testing
   }
 
   @Test func asyncOperation_cancelled_runsUntilItsTaskEnds() async throws {
-    let limiter = Limiter(1)
-    let work = StubbornWork()
+    let (limiter, work) = (Limiter(1), StubbornWork())
     let first = limiter.run { await work.run() }
     let second = limiter.run { 2 }
     let idle = limiter.idle()

@@ -1,7 +1,3 @@
-import Pledge
-import PledgeTesting
-import Testing
-
 @Suite struct PipelineTests {
   // Some tests leave errors unhandled.
   init() { DiagnosticsLog.install() }

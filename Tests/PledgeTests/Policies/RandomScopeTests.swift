@@ -1,11 +1,6 @@
-@_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
-
 /// Random chains of tasks and cleanups that ignore cancellation: when a scope has ended, none runs.
 @Suite struct RandomScopes {
-  @Test(arguments: [1, 2, 3, 4])
-  func nothingRuns_whenTheScopeHasEnded(seed: UInt64) async {
+  @Test(arguments: [1, 2, 3, 4]) func nothingRuns_whenTheScopeHasEnded(seed: UInt64) async {
     var random = SeededRandom(seed: seed)
     for round in 0..<500 {
       let work = StubbornWork()
@@ -20,15 +15,6 @@ import Testing
       work.open()
       await end.value
       #expect(work.running == 0, "Round \(round):\(chains.text)")
-    }
-  }
-}
-
-extension StubbornWork {
-  fileprivate func promise() -> Promise<Int> {
-    Promise {
-      await run()
-      return 1
     }
   }
 }
@@ -54,11 +40,10 @@ private struct RandomChains {
     case .using:
       return .using(acquire: { 1 }, release: { [work] _ in await work.run() }) { [work] _ in
         await work.run()
-        return 2
       }
     case .usingPromise:
       return .using(Promise.value(1), release: { _ in }) { [work] _ in
-        work.promise().finallyThen { work.promise() }
+        Promise { await work.run() }.finallyThen { Promise { await work.run() } }
       }
     default: return append(link, to: chain(depth - 1), depth)
     }
@@ -68,7 +53,7 @@ private struct RandomChains {
     switch Int.random(in: 0..<3, using: &random) {
     case 0:
       text += " task"
-      return work.promise()
+      return Promise { [work] in await work.run() }
     case 1:
       text += " never"
       return .never
@@ -80,36 +65,24 @@ private struct RandomChains {
 
   private mutating func append(_ link: Link, to first: Promise<Int>, _ depth: Int) -> Promise<Int> {
     switch link {
-    case .asyncFinally: return first.asyncFinally { [work] in await work.run() }
-    case .finallyThen: return first.finallyThen { [work] in work.promise() }
-    case .finallyThenOnMain: return first.finallyThen { @MainActor [work] in work.promise() }
-    case .finally: return first.finally {}
-    case .asyncMap:
-      return first.asyncMap { [work] value in
-        await work.run()
-        return value
-      }
-    case .asyncRecover:
-      return first.asyncRecover { [work] _ in
-        await work.run()
-        return 2
-      }
-    case .then: return first.then { [work] _ in work.promise() }
-    case .map, .using, .usingPromise: return first.map { $0 }
-    case .replaceError: return first.replaceError { _ in 3 }.promise
-    case .mapError: return first.mapError { _ in Boom() }
-    case .all: return Promise.all([first, chain(depth - 1)]).map { $0[0] }
-    case .bounded:
-      return Promise.all(on: .immediate, [first], concurrently: 1) { $0 }.map { $0[0] }
-    case .nested: return Promise.value(0).then(on: .immediate) { _ in first }
-    case .resolve:
-      let (promise, resolver) = Promise<Int>.withResolvers()
-      resolver.resolve(with: first)
-      return promise
+    case .asyncFinally: first.asyncFinally { [work] in await work.run() }
+    case .finallyThen: first.finallyThen { [work] in Promise { await work.run() } }
+    case .finallyThenOnMain: first.finallyThen { @MainActor [work] in Promise { await work.run() } }
+    case .finally: first.finally {}
+    case .asyncMap: first.asyncMap { [work] _ in await work.run() }
+    case .asyncRecover: first.asyncRecover { [work] _ in await work.run() }
+    case .then: first.then { [work] _ in Promise { await work.run() } }
+    case .map, .using, .usingPromise: first.map { $0 }
+    case .replaceError: first.replaceError { _ in 3 }.promise
+    case .mapError: first.mapError { _ in Boom() }
+    case .all: Promise.all([first, chain(depth - 1)]).map { $0[0] }
+    case .bounded: Promise.all(on: .immediate, [first], concurrently: 1) { $0 }.map { $0[0] }
+    case .nested: Promise.value(0).then(on: .immediate) { _ in first }
+    case .resolve: Promise { $0.resolve(with: first) }
     case .onCancel:
-      let (promise, resolver) = Promise<Int>.withResolvers()
-      resolver.onCancel { withExtendedLifetime(resolver) { first.cancel() } }
-      return promise
+      Promise { resolver in
+        resolver.onCancel { withExtendedLifetime(resolver) { first.cancel() } }
+      }
     }
   }
 }

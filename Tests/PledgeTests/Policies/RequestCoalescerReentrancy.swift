@@ -1,7 +1,3 @@
-import Pledge
-import PledgeTesting
-import Testing
-
 /// Keys and clocks that use the coalescer while it uses them.
 @Suite struct RequestCoalescerReentrancy {
   private let clock = TestClock()
@@ -23,14 +19,10 @@ import Testing
     for promise in [first, outer] + inner.events { #expect(try await promise.value == 3) }
   }
 
-  // MARK: Work that requests its own key
-
   /// The work's handler requests the same key, in place or elsewhere.
   @Test(arguments: [true, false])
-  func handlerOfTheWork_thatRequestsItsKey_isRejected_andTheKeyIsFree(isInPlace: Bool) async throws
-  {
-    let requests = RequestCoalescer<Int, Int>()
-    let executor = ManualExecutor()
+  func handlerThatRequestsItsKey_isRejected_andTheKeyIsFree(isInPlace: Bool) async throws {
+    let (requests, executor) = (RequestCoalescer<Int, Int>(), ManualExecutor())
     let (gate, resolver) = Promise<Int>.withResolvers()
     @Sendable func request(_: Int) -> Promise<Int> { requests.promise(for: 1) { .value(-1) } }
     let promise = requests.promise(for: 1) {
@@ -97,8 +89,7 @@ import Testing
     let key = UserKey(number: 1) {
       cache.promise(for: UserKey(number: 1)) { refresh(1) }.ignoreErrors()
     }
-    let found = cache.promise(for: key) { refresh(2) }
-    try await expectFulfillment(of: found, with: 0)
+    try await expectFulfillment(of: cache.promise(for: key) { refresh(2) }, with: 0)
     #expect(refreshes.events == [1])
     #expect(cache.count == 1)
   }
@@ -116,8 +107,8 @@ import Testing
   }
 }
 
-/// A key that runs an action whenever it is hashed, compared, or released, or only the first time that
-/// it is compared.
+/// A key that runs an action whenever it is hashed, compared, or released, or only when it is first
+/// compared.
 private final class UserKey: Hashable, Sendable {
   let number: Int
   private let onUse: @Sendable () -> Void

@@ -1,7 +1,3 @@
-import Pledge
-import PledgeTesting
-import Testing
-
 @Suite final class RequestCoalescerTests {
   private let table = RequestCoalescer<String, Int>()
   private let starts = CallCounter()
@@ -175,23 +171,19 @@ import Testing
       }
     }
     #expect(cache.count == 10_000)
-    let kept = cache.promise(for: 10_000) { .rejected(Boom()) }
-    try await expectFulfillment(of: kept, with: 10_000)
+    try await expectFulfillment(of: cache.promise(for: 10_000) { .rejected(Boom()) }, with: 10_000)
     cache.removeAll()
     #expect(cache.count == 0)
   }
 
   @Test func workThatAsksForItsOwnKey_isRejected() async throws {
-    let promise = table.promise(for: "key") { [table] in
-      table.promise(for: "key") { .value(1) }
-    }
+    let promise = table.promise(for: "key") { [table] in table.promise(for: "key") { .value(1) } }
     await #expect(throws: PromiseError.returnedItself) { try await promise.value }
     #expect(table.count == 0)
   }
 
   @Test func requestAfterTheWork_isNeverMistakenForARequestOfTheWork() async throws {
-    let numbers = RequestCoalescer<Int, Int>()
-    let late = Recorder<Promise<Int>>()
+    let (numbers, late) = (RequestCoalescer<Int, Int>(), Recorder<Promise<Int>>())
     // On one thread, so that each entry can have the address of an earlier one.
     try await Task { @MainActor in
       for _ in 0..<50 {

@@ -1,7 +1,3 @@
-import Pledge
-import PledgeTesting
-import Testing
-
 /// The `async` form of `retry`, which runs in the calling task.
 @Suite struct RetryingInATask {
   let clock = TestClock()
@@ -25,8 +21,7 @@ import Testing
 
   @Test func attemptTimeout_cancelsTheAttempt_andWaitsForItsEnd() async throws {
     let policy = RetryPolicy.fixed(attempts: 2, delay: .zero).withAttemptTimeout(.seconds(10))
-    let log = Recorder<String>()
-    let parser = Parser()
+    let (log, parser) = (Recorder<String>(), Parser())
     async let advancing: Void = {
       await clock.sleepers(atLeast: 1)
       await clock.advance(by: .seconds(10))

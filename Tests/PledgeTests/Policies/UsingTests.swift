@@ -1,7 +1,3 @@
-@_spi(DropIns) import Pledge
-import PledgeTesting
-import Testing
-
 @Suite struct UsingTests {
   private let log = Recorder<String>()
   private let work = StubbornWork()

@@ -1,6 +1,3 @@
-import Dispatch
-import Testing
-
 /// Runs tests that compute for long, or block their thread, on a queue that only these tests share.
 ///
 /// Otherwise, they would block the few threads of the concurrency pool for all other tests.
@@ -14,9 +11,7 @@ struct Apart: TestTrait, SuiteTrait, TestScoping {
   }
 }
 
-extension Trait where Self == Apart {
-  static var apart: Self { Apart() }
-}
+extension Trait where Self == Apart { static var apart: Self { Apart() } }
 
 /// Runs tasks on one serial queue.
 final class QueueOfTests: TaskExecutor {

@@ -1,6 +1,3 @@
-import Pledge
-import PledgeTesting
-
 /// All reports that the handler of unhandled rejections received in this process.
 ///
 /// The hook is global and tests run concurrently, so each test searches for its own errors.

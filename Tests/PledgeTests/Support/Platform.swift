@@ -1,5 +1,3 @@
-import Foundation
-
 /// Runs `body` on a new thread with a stack of `stackSize` bytes, and waits until it returns.
 func onNewThread(stackSize: Int = 512 * 1024, _ body: @escaping @Sendable () -> Void) {
   let done = DispatchSemaphore(value: 0)
@@ -12,14 +10,14 @@ func onNewThread(stackSize: Int = 512 * 1024, _ body: @escaping @Sendable () -> 
   done.wait()
 }
 
+/// Blocks, as only synchronous code may.
+func wait(_ promise: Promise<Int>) throws -> Int { try promise.wait() }
+
 /// Returns the resident memory of the process, in bytes; nil if it can't be read.
 func residentMemory() -> Int? {
-  guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else {
-    return nil
-  }
-  let fields = text.split(separator: " ")
-  guard fields.count > 1, let pages = Int(fields[1]) else { return nil }
-  return pages * 4096
+  let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
+  let fields = text?.split(separator: " ") ?? []
+  return fields.count > 1 ? Int(fields[1]).map { $0 * 4096 } : nil
 }
 
 /// A random number generator whose numbers depend only on the seed.

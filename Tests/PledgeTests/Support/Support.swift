@@ -1,24 +1,18 @@
-import Dispatch
-import Foundation
-import Pledge
-import PledgeTesting
-import Testing
+// What all files of this target import.
+@_exported import Foundation
+@_exported import Pledge
+@_exported import PledgeTesting
+@_exported import Testing
 
-struct Boom: Error, Hashable {
-  var code = 0
-}
+struct Boom: Error, Hashable { var code = 0 }
 
 struct OtherError: Error, Hashable {}
 
 /// An object that isn't `Sendable`.
-final class Parser {
-  var calls = 0
-}
+final class Parser { var calls = 0 }
 
 /// A request, which a task-local value identifies.
-enum Request {
-  @TaskLocal static var id = 0
-}
+enum Request { @TaskLocal static var id = 0 }
 
 /// When a promise settles, relative to the call of the operator.
 enum When: CaseIterable, CustomStringConvertible {
@@ -38,9 +32,7 @@ enum When: CaseIterable, CustomStringConvertible {
   }
 
   /// Calls `body` with a promise that settles with `outcome` at the time that this case specifies.
-  func settle<T: Sendable, R>(
-    _ outcome: Result<T, any Error>, _ body: (Promise<T>) -> R
-  ) -> R {
+  func settle<T: Sendable, R>(_ outcome: Result<T, any Error>, _ body: (Promise<T>) -> R) -> R {
     let (promise, resolver) = Promise<T>.withResolvers()
     if self == .already { resolver.resolve(outcome) }
     let result = body(promise)
@@ -70,39 +62,32 @@ struct Place: Sendable, CustomStringConvertible {
   static let immediate = Place(
     description: "immediate", executor: .immediate,
     probe: ExecutorProbe(name: "any thread") { true })
-  static let serialQueue: Place = {
-    let queue = DispatchQueue(label: "pledge.tests.serial")
-    return Place(description: "serial queue", executor: queue, probe: ExecutorProbe(queue))
-  }()
-  static let visitedQueue: Place = {
-    let queue = DispatchQueue(label: "pledge.tests.visited")
-    return Place(
-      description: "visits of a queue", executor: QueueExecutor(queue), probe: ExecutorProbe(queue))
-  }()
-  static let countedQueue: Place = {
-    let queue = DispatchQueue(label: "pledge.tests.counted")
-    return Place(
-      description: "visits counted in a group",
-      executor: QueueExecutor(queue, group: DispatchGroup()), probe: ExecutorProbe(queue))
-  }()
-  static let concurrentQueue: Place = {
-    let queue = DispatchQueue(label: "pledge.tests.concurrent", attributes: .concurrent)
-    return Place(description: "concurrent queue", executor: queue, probe: ExecutorProbe(queue))
-  }()
+  static let serialQueue = onQueue("serial queue") { $0 }
+  static let visitedQueue = onQueue("visits of a queue") { QueueExecutor($0) }
+  static let countedQueue = onQueue("visits counted in a group") {
+    QueueExecutor($0, group: DispatchGroup())
+  }
+  static let concurrentQueue = onQueue("concurrent queue", attributes: .concurrent) { $0 }
+
+  private static func onQueue(
+    _ description: String, attributes: DispatchQueue.Attributes = [],
+    _ executor: (DispatchQueue) -> any PromiseExecutor
+  ) -> Place {
+    let queue = DispatchQueue(label: "pledge.tests", attributes: attributes)
+    return Place(description: description, executor: executor(queue), probe: ExecutorProbe(queue))
+  }
+
   static let global = Place(
     description: "global", executor: .global,
     probe: ExecutorProbe(name: "not the main queue") { !ExecutorProbe.main.isCurrent })
-  static let main = Place(
-    description: "main", executor: DispatchQueue.main, probe: .main)
+  static let main = Place(description: "main", executor: DispatchQueue.main, probe: .main)
   static let actor: Place = {
     let actor = QueueActor()
-    return Place(
-      description: "actor", executor: .actor(actor), probe: ExecutorProbe(actor.queue))
+    return Place(description: "actor", executor: .actor(actor), probe: ExecutorProbe(actor.queue))
   }()
   static let custom: Place = {
     // A manual executor that a queue drives.
-    let manual = ManualExecutor()
-    let queue = DispatchQueue(label: "pledge.tests.pump")
+    let (manual, queue) = (ManualExecutor(), DispatchQueue(label: "pledge.tests.pump"))
     let executor = ClosureExecutor { job in
       manual.enqueue(job)
       queue.async { manual.runNext() }
@@ -184,19 +169,20 @@ struct StubbornWork: Sendable {
 
   func open() { opener.fulfill() }
 
-  func run() async {
+  /// Returns 1 when it ends.
+  @discardableResult func run() async -> Int {
     changes.record(1)
     starter.fulfill()
     await Task.detached { [gate] in _ = await gate.result }.value
     changes.record(-1)
+    return 1
   }
 }
 
 extension Promise {
   /// Creates a promise that stays pending without its resolver, and a counter of how often its
   /// producer is told of a cancellation.
-  static func withToldProducer() -> (promise: Promise, resolver: Resolver<Value>, told: CallCounter)
-  {
+  static func withToldProducer() -> (Promise, Resolver<Value>, told: CallCounter) {
     let (promise, resolver) = withResolvers()
     let told = CallCounter()
     resolver.onCancel { withExtendedLifetime(resolver) { _ = told.call() } }

@@ -1,5 +1,3 @@
-import Pledge
-
 /// A clock that stands still, and whose timers fire when the test says so, inside the call.
 ///
 /// It can run an action when its time is read.

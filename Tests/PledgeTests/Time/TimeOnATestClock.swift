@@ -1,8 +1,3 @@
-import Dispatch
-import Pledge
-import PledgeTesting
-import Testing
-
 /// A clock that can't sleep.
 private struct BrokenClock: Clock {
   var now: ContinuousClock.Instant { .now }
@@ -37,8 +32,7 @@ private struct BrokenClock: Clock {
     try await expectRejection(
       of: Promise<Int>.never.timeout(after: .milliseconds(1), clock: clock), with: TimeoutError.self
     )
-    let delayed = Promise.value(1).delay(.milliseconds(1), clock: clock)
-    try await expectFulfillment(of: delayed, with: 1)
+    try await expectFulfillment(of: Promise.value(1).delay(.milliseconds(1), clock: clock), with: 1)
     let policy = RetryPolicy.fixed(attempts: 2, delay: .milliseconds(1))
     let retried = Promise<Int>.retry(policy, clock: clock) { .rejected(Boom()) }
     try await expectRejection(of: retried, with: Boom.self)

@@ -1,8 +1,6 @@
 import Pledge
 
-struct UserID: Hashable {
-  var number: Int
-}
+struct UserID: Hashable { var number: Int }
 
 struct User: Comparable {
   var name: String
@@ -14,9 +12,7 @@ struct User: Comparable {
 
 struct Refused: Error {}
 
-nonisolated struct Tag: Sendable {
-  var text: String
-}
+nonisolated struct Tag: Sendable { var text: String }
 
 /// Here, a key path of `User`, which belongs to the main actor, isn't `Sendable`; one of `Tag` is.
 nonisolated final class Store: Sendable {
@@ -32,20 +28,17 @@ final class App {
 
   func start() -> Promise<Int> {
     var steps = 0
-    return Promise.value("a")
-      .get { text in
-        MainActor.assertIsolated()
-        steps += 1
-        self.log.append(text)
-      }
-      .then { text in
-        steps += 1
-        return Promise.value(text + "b")
-      }
-      .map { text in
-        self.log.append(text)
-        return steps
-      }
+    return Promise.value("a").get { text in
+      MainActor.assertIsolated()
+      steps += 1
+      self.log.append(text)
+    }.then { text in
+      steps += 1
+      return Promise.value(text + "b")
+    }.map { text in
+      self.log.append(text)
+      return steps
+    }
   }
 
   func fetch(_ id: UserID) -> Promise<User> {
@@ -64,8 +57,7 @@ final class App {
     let email = try await fetch(id).compactMap(\.email).value
     let names = try await Promise.value([User(name: "b"), User(name: "a")])
       .map { $0.map { $0.name } }.value
-    let active = try await Promise.value([User(name: "b")])
-      .map { $0.filter { $0.isActive } }.value
+    let active = try await Promise.value([User(name: "b")]).map { $0.filter { $0.isActive } }.value
     let sorted = try await Promise.value([User(name: "b"), User(name: "a")])
       .map { $0.sorted { $0 < $1 } }.value
     precondition(sorted.map(\.name) == ["a", "b"])
@@ -90,9 +82,7 @@ final class App {
     let all = try await Promise.all([id, id], concurrently: 1) { id in self.fetch(id) }.value
     precondition(all.count == 2)
     let used = try await Promise.using(Promise.value(id), release: { _ in self.log.append("end") })
-    {
-      self.fetch($0)
-    }.value
+    { self.fetch($0) }.value
     precondition(used == user && log.last == "end")
     let attempt = try await Promise.attempt { self.fetch(id) }.value
     precondition(attempt == user)
@@ -129,10 +119,9 @@ final class App {
       return 1
     }.value
     let recovered = try await failed.recover { _ in
-      self.log.append("recovered"); return .value(2)
-    }
-    .finally { self.log.append("finally") }
-    .value
+      self.log.append("recovered")
+      return .value(2)
+    }.finally { self.log.append("finally") }.value
     let mapped = await failed.mapError { _ in CancellationError() }.result
     precondition(replaced == 1 && recovered == 2)
     precondition(log.suffix(3) == ["replaced", "recovered", "finally"])
@@ -140,8 +129,7 @@ final class App {
   }
 }
 
-@main
-struct Main {
+@main struct Main {
   static func main() async throws {
     let app = App()
     let steps = try await app.start().value

@@ -1,13 +1,9 @@
 import Pledge
 
 /// It has no attributes: a class of the main actor that isn't `Sendable` elsewhere.
-final class Parser {
-  var count = 0
-}
+final class Parser { var count = 0 }
 
-nonisolated final class Plain {
-  var count = 0
-}
+nonisolated final class Plain { var count = 0 }
 
 /// The policies with captures and results that aren't `Sendable`, in a module of the main actor.
 final class Reading {

@@ -4,38 +4,27 @@ import Dispatch
 struct Refused: Error, Equatable {}
 
 /// Not `Sendable`: only code of one isolation can access it.
-final class Model {
-  var lines: [String] = []
-}
+final class Model { var lines: [String] = [] }
 
-@MainActor
-final class Screen {
+@MainActor final class Screen {
   let model = Model()
   var title = ""
 
   func load() -> Promise<Void> {
     var count = 0
-    return Promise.value(3)
-      .then { number in
-        let doubled = number * 2
-        return Promise.value("\(doubled)")
-      }
-      .map { text in
-        MainActor.assertIsolated()
-        self.title = text
-        self.model.lines.append(text)
-        count += 1
-        return count
-      }
-      .done { number in
-        MainActor.assertIsolated()
-        self.model.lines.append("\(number)")
-      }
-      .replaceError { error in
-        self.title = "\(error)"
-      }
-      .promise
-      .finally { self.title += "." }
+    return Promise.value(3).then { number in
+      let doubled = number * 2
+      return Promise.value("\(doubled)")
+    }.map { text in
+      MainActor.assertIsolated()
+      self.title = text
+      self.model.lines.append(text)
+      count += 1
+      return count
+    }.done { number in
+      MainActor.assertIsolated()
+      self.model.lines.append("\(number)")
+    }.replaceError { error in self.title = "\(error)" }.promise.finally { self.title += "." }
   }
 }
 
@@ -43,16 +32,11 @@ actor Counter {
   private var total = 0
 
   func add(_ numbers: [Int]) -> Promise<Int> {
-    Promise.all(numbers.map { Promise.value($0) })
-      .map { values in
-        self.assertIsolated()
-        for value in values {
-          self.total += value
-        }
-        return self.total
-      }
-      .get { _ in self.total += 1 }
-      .map { _ in self.total }
+    Promise.all(numbers.map { Promise.value($0) }).map { values in
+      self.assertIsolated()
+      for value in values { self.total += value }
+      return self.total
+    }.get { _ in self.total += 1 }.map { _ in self.total }
   }
 }
 
@@ -60,37 +44,26 @@ actor Counter {
 /// references.
 func inference(_ promise: Promise<[Int]>) -> Promise<String> {
   @Sendable func describe(_ number: Int) -> Promise<String> { .value("\(number)") }
-  return
-    promise
-    .map(\.count)
-    .then { count in
-      if count > 100 { throw Refused() }
-      return .value(count + 1)
-    }
-    .compactMap { number in
-      guard number > 0 else { return nil }
-      return number
-    }
-    .recover { error in
-      guard error is Refused else { throw error }
-      return .value(0)
-    }
-    .then(describe)
-    .recover { _ in .value("none") }
-    .finally { print("inferred") }
+  return promise.map(\.count).then { count in
+    if count > 100 { throw Refused() }
+    return .value(count + 1)
+  }.compactMap { number in
+    guard number > 0 else { return nil }
+    return number
+  }.recover { error in
+    guard error is Refused else { throw error }
+    return .value(0)
+  }.then(describe).recover { _ in .value("none") }.finally { print("inferred") }
 }
 
-@MainActor
-func fromAnywhere() async throws {
+@MainActor func fromAnywhere() async throws {
   let screen = Screen()
   try await screen.load().value
   precondition(screen.title == "6." && screen.model.lines == ["6", "1"], "\(screen.model.lines)")
 
   let (user, number) = try await Promise.all(Promise.value("ada"), Promise.value(7)).value
   precondition(user == "ada" && number == 7)
-  try await Promise.value(1)
-    .done { @MainActor number in screen.title = "\(number)" }
-    .value
+  try await Promise.value(1).done { @MainActor number in screen.title = "\(number)" }.value
   precondition(screen.title == "1")
 }
 
@@ -140,23 +113,18 @@ func tuples() async throws {
 /// `{ @MainActor in … }` is isolated to the main actor in every operator.
 func onMain(_ screen: Screen) async throws {
   let failed = Promise<Int>.rejected(Refused())
-  try await Promise.value([1, 2])
-    .map { @MainActor numbers in
-      screen.title = "\(numbers.count)"
-      return numbers
-    }
-    .validate { @MainActor _ in screen.title == "2" }
-    .tap { @MainActor _ in screen.title += "t" }
-    .then { @MainActor numbers in
-      screen.title += "\(numbers.count)"
-      return Promise.value(1)
-    }
-    .finally { @MainActor in screen.title += "f" }
-    .finallyThen { @MainActor in
-      screen.title += "w"
-      return Guarantee.value(())
-    }
-    .asVoid().value
+  try await Promise.value([1, 2]).map { @MainActor numbers in
+    screen.title = "\(numbers.count)"
+    return numbers
+  }.validate { @MainActor _ in screen.title == "2" }.tap { @MainActor _ in
+    screen.title += "t"
+  }.then { @MainActor numbers in
+    screen.title += "\(numbers.count)"
+    return Promise.value(1)
+  }.finally { @MainActor in screen.title += "f" }.finallyThen { @MainActor in
+    screen.title += "w"
+    return Guarantee.value(())
+  }.asVoid().value
   try await failed.recover { @MainActor _ in
     screen.title += "r"
     return .value(1)
@@ -208,8 +176,7 @@ final class Label {
 }
 
 /// Key paths in variables.
-@MainActor
-func keyPathsOnTheMainActor(_ count: any KeyPath<String, Int> & Sendable) async throws {
+@MainActor func keyPathsOnTheMainActor(_ count: any KeyPath<String, Int> & Sendable) async throws {
   let texts: KeyPath<View, String> = \.label.text
   let color: KeyPath<View, String?> = \.label.color
   let views = Promise.value([View()])
@@ -221,10 +188,7 @@ func keyPathsOnTheMainActor(_ count: any KeyPath<String, Int> & Sendable) async 
   precondition(text == 1 && all == ["a"] && colors.isEmpty && red == "red")
 }
 
-@MainActor
-final class View {
-  let label = Label()
-}
+@MainActor final class View { let label = Label() }
 
 try await fromAnywhere()
 try await keyPathsOnTheMainActor(\.count)

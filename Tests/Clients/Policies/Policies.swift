@@ -1,13 +1,9 @@
 import Pledge
 
 /// Something that isn't `Sendable`, as most classes of a program.
-final class Parser {
-  var count = 0
-}
+final class Parser { var count = 0 }
 
-struct Page {
-  let parser: Parser
-}
+struct Page { let parser: Parser }
 
 /// The policies with captures and results that aren't `Sendable`, as a loop by hand accepts them.
 func policiesAnywhere() async throws {
@@ -95,8 +91,7 @@ actor Library {
   }
 }
 
-@MainActor
-final class Reader {
+@MainActor final class Reader {
   private let parser = Parser()
   private let counts = RequestCoalescer<Int, Int>()
 
@@ -127,9 +122,7 @@ final class Reader {
         return Page(parser: Parser())
       })
     precondition(shared == 4 && first.parser !== parser)
-    let count = await withResource(
-      acquire: { parser }, release: { $0.count += 1 }
-    ) { parser in parser.count }
+    let count = await withResource(acquire: { parser }, release: { $0.count += 1 }) { $0.count }
     return try await Limiter(1).perform { page.parser.count + count }
   }
 }

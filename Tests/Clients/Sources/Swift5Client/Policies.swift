@@ -1,1 +1,0 @@
-../Swift6Client/Policies.swift
