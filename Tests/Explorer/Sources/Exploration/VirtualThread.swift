@@ -34,6 +34,14 @@ struct VirtualThread {
     case lock(VirtualLock)
     case semaphore(VirtualSemaphore)
     case queue(VirtualQueue)
+
+    func isFor(_ object: AnyObject) -> Bool {
+      switch self {
+      case .lock(let lock): lock === object
+      case .semaphore(let semaphore): semaphore === object
+      case .nothing, .queue: false
+      }
+    }
   }
 
   var state = State.ready

@@ -9,10 +9,7 @@ let awaitingPrograms = [
     let task = awaiting(promise, "task", in: notes)
     return Scenario(
       { resolver.abandon() }, { VirtualTasks.cancel(task) },
-      check: {
-        let heard = notes.heard(by: "task")
-        return expect((heard == ["broken"] || heard == ["cancelled"], "heard: \(notes.text)"))
-      })
+      check: { expect(notes.hears("task", "broken", "cancelled")) })
   },
   Program("await-adopted") { notes in
     let (source, sourceResolver) = Promise<Int>.withResolvers()
@@ -23,9 +20,8 @@ let awaitingPrograms = [
       { sourceResolver.fulfill(1) }, { innerResolver.fulfill(Token()) },
       { VirtualTasks.cancel(task) },
       check: {
-        let heard = notes.heard(by: "task")
-        return expect(
-          (heard == ["value"] || heard == ["cancelled"], "heard: \(notes.text)"),
+        expect(
+          notes.hears("task", "value", "cancelled"),
           (outer.state != "pending", "the outer one is pending"))
       })
   },
@@ -42,12 +38,7 @@ let awaitingPrograms = [
         promise.note("4", on: .actor(place), in: notes)
       },
       check: {
-        expect(
-          notes.hasEachOnce("1", "2", "3", "4", "x"),
-          (
-            notes.order.filter { $0 != "x" } == ["1", "2", "3", "4"],
-            "out of order on the actor: \(notes.text)"
-          ))
+        expect(notes.hasEachOnce("1", "2", "3", "4", "x"), notes.areInOrder("1", "2", "3", "4"))
       })
   },
   Program("actor-released") { notes in

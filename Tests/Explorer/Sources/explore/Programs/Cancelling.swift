@@ -73,8 +73,7 @@ let cancellingPrograms = [
       check: {
         executor.dropAll()
         return expect(
-          promise.isOne(of: "cancelled", "broken"),
-          notes.agree(["end"], with: promise.state))
+          promise.isOne(of: "cancelled", "broken"), notes.agree(["end"], with: promise.state))
       })
   },
 ]

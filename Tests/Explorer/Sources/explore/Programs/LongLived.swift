@@ -17,10 +17,7 @@ let longLivedPrograms = [
         expect(
           (last.state != "pending", "the removed one is pending"),
           notes.agree(["first", "second", "third"], with: "value"),
-          (
-            notes.order.filter { $0 != "first" } == ["second", "third"],
-            "out of order on the queue: \(notes.text)"
-          ))
+          notes.areInOrder("second", "third"))
       })
   },
   Program("remove-many-two") { notes in
@@ -33,8 +30,7 @@ let longLivedPrograms = [
         }
         resolver.fulfill(Token())
         return expect(
-          next.isOne(of: "cancelled"),
-          last.isOne(of: "cancelled"),
+          next.isOne(of: "cancelled"), last.isOne(of: "cancelled"),
           notes.agree(["first", "second"], with: "value"))
       })
   },
@@ -57,10 +53,7 @@ let longLivedPrograms = [
       check: {
         resolver.fulfill(Token())
         return expect(
-          (
-            notes.agree(["inner"], with: "value").0 && inner.state == "value",
-            "the inner one is \(inner.state), heard: \(notes.text)"
-          ),
+          notes.agree(["inner"], with: "value"), inner.isOne(of: "value"),
           notes.agree(["outer"], with: outer.state))
       })
   },

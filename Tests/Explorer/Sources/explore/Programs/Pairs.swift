@@ -41,8 +41,7 @@ private func collision(of acts: [Act], isKept: Bool, _ notes: Notes) -> Scenario
       switch acts[index] {
       case .attach: promise.note(name, in: notes)
       case .attachOnQueue: promise.note(name, on: Queues.a, in: notes)
-      case .adopt:
-        Promise.value(1).then(on: .immediate) { _ in promise }.note(name, in: notes)
+      case .adopt: Promise.value(1).then(on: .immediate) { _ in promise }.note(name, in: notes)
       case .fulfill: if own[index].value?.fulfill(Token()) == true { wins.value += 1 }
       case .reject: if own[index].value?.reject(Failed()) == true { wins.value += 1 }
       case .cancel: promise.cancel()

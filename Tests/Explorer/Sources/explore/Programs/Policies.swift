@@ -39,10 +39,8 @@ let policyPrograms = [
       { first.cancel() }, { second.cancel() }, { resolver.fulfill(Token()) },
       check: {
         expect(
-          notes.agree(["first"], with: first.state),
-          notes.agree(["second"], with: second.state),
-          (notes.heard(by: "idle") == ["value"], "heard: \(notes.text)"),
-          limiter.isUnused)
+          notes.agree(["first"], with: first.state), notes.agree(["second"], with: second.state),
+          notes.hears("idle", "value"), limiter.isUnused)
       })
   },
   Program("limiter-abandoned") { notes in
@@ -73,10 +71,8 @@ let policyPrograms = [
       },
       check: {
         expect(
-          notes.agree(["first"], with: "value"),
-          second.isOne(of: "value", "cancelled"),
-          notes.agree(["second"], with: second.state),
-          limiter.isUnused)
+          notes.agree(["first"], with: "value"), second.isOne(of: "value", "cancelled"),
+          notes.agree(["second"], with: second.state), limiter.isUnused)
       })
   },
   Program("limiter-priority") { notes in
@@ -132,8 +128,7 @@ let policyPrograms = [
         // The second one has either joined, which prevents the cancellation, or started new work.
         resolver.fulfill(Token())
         return expect(
-          notes.agree(["first"], with: "cancelled"),
-          notes.agree(["second"], with: "value"),
+          notes.agree(["first"], with: "cancelled"), notes.agree(["second"], with: "value"),
           (shared.count == 0, "\(shared.count) are in flight"))
       })
   },
@@ -202,8 +197,7 @@ let policyPrograms = [
       { scope.cancelAll() }, { resolver.fulfill(Token()) },
       check: {
         expect(
-          bound.isOne(of: "value", "cancelled"),
-          notes.agree(["bound"], with: bound.state),
+          bound.isOne(of: "value", "cancelled"), notes.agree(["bound"], with: bound.state),
           (scope.pendingCount == 0, "\(scope.pendingCount) are bound"))
       })
   },
@@ -215,9 +209,8 @@ let policyPrograms = [
       { latest.run { work.counted() }.note("second", in: notes) },
       { resolver.fulfill(Token()) },
       check: {
-        let ends = ["first", "second"].map { notes.heard(by: $0) }
-        return expect(
-          (ends.allSatisfy { $0 == ["value"] || $0 == ["cancelled"] }, "heard: \(notes.text)"))
+        expect(
+          notes.hears("first", "value", "cancelled"), notes.hears("second", "value", "cancelled"))
       })
   },
   Program("using-cancel") { notes in

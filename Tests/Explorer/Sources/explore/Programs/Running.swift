@@ -31,8 +31,7 @@ let runningPrograms = [
       { resolver.fulfill(Token()) }, { second.cancel() },
       check: {
         expect(
-          (second.state != "pending", "pending"),
-          notes.agree(["end"], with: second.state),
+          (second.state != "pending", "pending"), notes.agree(["end"], with: second.state),
           notes.agree(["first"], with: "value"))
       })
   },
@@ -46,7 +45,7 @@ let runningPrograms = [
     }.note("2", on: Queues.a, in: notes)
     return Scenario(
       { resolver.fulfill(1) },
-      check: { expect((notes.order == ["1", "2"], "out of order: \(notes.text)")) })
+      check: { expect(notes.areInOrder("1", "2")) })
   },
   Program("wait-in-turn") { notes in
     // On a concurrent queue, a closure can wait for a handler on the same queue.
@@ -59,9 +58,7 @@ let runningPrograms = [
       runs.wait()
       notes.add("end value")
     }
-    return Scenario(
-      { resolver.fulfill(1) },
-      check: { expect(notes.hasEachOnce("end")) })
+    return Scenario({ resolver.fulfill(1) }, check: { expect(notes.hasEachOnce("end")) })
   },
   Program("turn-budget-actor") { notes in
     // More handlers than one turn runs. Nothing else is sent to the actor, because that would end the
@@ -75,8 +72,7 @@ let runningPrograms = [
       { resolver.fulfill(0) }, { end.note("other", in: notes) },
       check: {
         expect(
-          ((try? end.currentResult?.get()) == 140, "it is \(end)"),
-          (notes.heard(by: "other") == ["value"], "heard: \(notes.text)"))
+          ((try? end.currentResult?.get()) == 140, "it is \(end)"), notes.hears("other", "value"))
       })
   },
   Program("turn-nested") { notes in
@@ -122,8 +118,7 @@ let runningPrograms = [
       { resolver.fulfill(Token()) }, { first.note("3", on: executor, in: notes) },
       check: {
         expect(
-          notes.hasEachOnce("1", "2", "3"),
-          (notes.order.filter { "12".contains($0) } == ["1", "2"], "out of order: \(notes.text)"),
+          notes.hasEachOnce("1", "2", "3"), notes.areInOrder("1", "2"),
           (group.isEmpty, "the group counts a handler that has run"))
       })
   },

@@ -19,7 +19,7 @@ let settlingPrograms = [
         expect(
           notes.hasEachOnce("1", "2", "a", "b", "c"),
           // If they run in place, later handlers can run before earlier ones.
-          (notes.order.filter { "12".contains($0) } == ["1", "2"], "out of order: \(notes.text)"))
+          notes.areInOrder("1", "2"))
       })
   },
   Program("queue-order") { notes in
@@ -37,16 +37,17 @@ let settlingPrograms = [
       check: {
         expect(
           notes.hasEachOnce("1", "2", "3", "4", "x", "y"),
-          (
-            notes.order.filter { "1234".contains($0) } == ["1", "2", "3", "4"],
-            "out of order on the queue: \(notes.text)"
-          ))
+          notes.areInOrder("1", "2", "3", "4"))
       })
   },
   Program("slow-handler-among-others") { notes in
     // A handler in place blocks, while others are passed to queues.
     let (promise, resolver) = Promise<Token>.withResolvers()
-    let hasRun = slowHandler(of: promise, in: notes)
+    let hasRun = DispatchSemaphore(value: 0)
+    promise.observe(on: .immediate) { _ in
+      hasRun.wait()
+      notes.add("slow value")
+    }
     promise.note("queued", on: Queues.a, in: notes)
     return Scenario(
       { resolver.fulfill(Token()) },
@@ -59,13 +60,3 @@ let settlingPrograms = [
       check: { expect(notes.hasEachOnce("slow", "queued", "other")) })
   },
 ]
-
-/// Attaches a handler in place that blocks; returns the semaphore that resumes it.
-private func slowHandler(of promise: Promise<Token>, in notes: Notes) -> DispatchSemaphore {
-  let hasRun = DispatchSemaphore(value: 0)
-  promise.observe(on: .immediate) { _ in
-    hasRun.wait()
-    notes.add("slow value")
-  }
-  return hasRun
-}
