@@ -114,11 +114,9 @@ package final class Soak: Sendable {
   }
 
   private func hungActivity() -> String? {
-    state.withLock { state in
-      state.activities.lazy.compactMap { $0 }
-        .first { Date().timeIntervalSince($0.start) > patience }
-        .map { "seed \($0.seed):\n\($0.program)" }
-    }
+    let activities = state.withLock { $0.activities.compactMap { $0 } }
+    return activities.first { Date().timeIntervalSince($0.start) > patience }
+      .map { "seed \($0.seed):\n\($0.program)" }
   }
 
   // MARK: Workers
@@ -142,9 +140,7 @@ package final class Soak: Sendable {
     let kinds = Program.Kind.allCases
     let kind = kinds[Int(seed % UInt64(kinds.count))]
     let program = Generator.program(kind, seed: seed)
-    state.withLock {
-      $0.activities[index] = Activity(seed: seed, program: program, start: Date())
-    }
+    state.withLock { $0.activities[index] = Activity(seed: seed, program: program, start: Date()) }
     // Relative to the first seed, so that no two concurrent programs have the same number.
     let run = Int((seed &- firstSeed) % 1_000_000)
     let verdict = comparison.verdict(on: program, run: run)

@@ -55,10 +55,8 @@ enum Settlement {
 final class Rejection: @unchecked Sendable {
   let failure: Failure
   var isHandled: Bool
-
   /// Whether this is never reported.
   let isSilent: Bool
-
   /// The rejection of an input that a combinator passed on as this one.
   private var original: Rejection?
 
@@ -89,8 +87,6 @@ final class Observer {
   /// Whether the consumer is a closure of the program, rather than a promise that takes on the
   /// result.
   let hasClosure: Bool
-  /// Whether a handler returned its source.
-  var isAdoption = false
   /// The promise that it settles, if it is an operator's handler.
   weak var promise: ReferencePromise?
   /// Whether it has started.
@@ -104,19 +100,14 @@ final class Observer {
     _ source: ReferencePromise, executor: Executor? = nil, wantsValue: Bool = false,
     wantsRejection: Bool = false, isShield: Bool = false, hasClosure: Bool = false
   ) {
-    self.source = source
-    self.executor = executor
-    self.wantsValue = wantsValue
-    self.wantsRejection = wantsRejection
-    self.isShield = isShield
-    self.hasClosure = hasClosure
+    (self.source, self.executor) = (source, executor)
+    (self.wantsValue, self.wantsRejection) = (wantsValue, wantsRejection)
+    (self.isShield, self.hasClosure) = (isShield, hasClosure)
   }
 }
 
 /// A manual executor.
-final class Executor {
-  var jobs: [Observer] = []
-}
+final class Executor { var jobs: [Observer] = [] }
 
 final class ReferenceResolver: @unchecked Sendable {
   let promise: ReferencePromise
@@ -124,9 +115,7 @@ final class ReferenceResolver: @unchecked Sendable {
   private let world: ReferenceWorld
 
   init(_ promise: ReferencePromise, _ id: Int, _ world: ReferenceWorld) {
-    self.promise = promise
-    self.id = id
-    self.world = world
+    (self.promise, self.id, self.world) = (promise, id, world)
   }
 
   deinit {
@@ -174,9 +163,7 @@ final class ReferenceWorld: @unchecked Sendable {
 
   /// Settles an operator's promise; after cancellation it can't be fulfilled.
   func finish(_ promise: ReferencePromise, _ outcome: Settlement) {
-    if case .rejection = outcome {
-      settle(promise, outcome)
-    } else if promise.isCancelled {
+    if promise.isCancelled, outcome.rejection == nil {
       reject(promise, .cancelled)
     } else {
       settle(promise, outcome)
@@ -220,10 +207,7 @@ final class ReferenceWorld: @unchecked Sendable {
 
   /// Runs a job in place, nested at most 24 deep.
   func perform(_ job: @escaping () -> Void) {
-    if depth == 24 {
-      deferred.append(job)
-      return
-    }
+    if depth == 24 { return deferred.append(job) }
     depth += 1
     job()
     while depth == 1, !deferred.isEmpty { deferred.removeFirst()() }
@@ -291,7 +275,6 @@ final class ReferenceWorld: @unchecked Sendable {
       return
     }
     let observer = Observer(inner)
-    observer.isAdoption = true
     observer.promise = outer
     observer.run = { [self] in finish(outer, $0) }
     outer.feed = .observer(observer)
