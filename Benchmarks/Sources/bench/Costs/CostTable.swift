@@ -9,6 +9,11 @@ struct Cost: Equatable {
 
   var label: String { "\(workload), \(quantity.rawValue) per \(unit)" }
 
+  /// What it is, as the first columns of a table.
+  var columns: String {
+    workload.padded(to: 20) + unit.padded(to: 10) + quantity.rawValue.padded(to: 14)
+  }
+
   /// Returns the maximum of the current value, given this baseline.
   func limit(tolerance: Double) -> Double {
     let tolerance = max(tolerance, HotPath.noise[workload] ?? 0)
@@ -42,8 +47,7 @@ extension CostTable {
 
   /// Parses the text that `text` returns.
   init(parsing text: String) throws(ParseError) {
-    toolchain = ""
-    costs = []
+    (toolchain, costs) = ("", [])
     for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
     {
       if line.hasPrefix(Self.toolchainMark) {
@@ -61,8 +65,7 @@ extension CostTable {
       guard let value = Double(fields[3]), value.isFinite, value >= 0 else {
         throw ParseError(line: index + 1, problem: "'\(fields[3])' is no cost")
       }
-      costs.append(
-        Cost(workload: fields[0], unit: fields[1], quantity: quantity, value: value))
+      costs.append(Cost(workload: fields[0], unit: fields[1], quantity: quantity, value: value))
     }
   }
 
@@ -76,10 +79,7 @@ extension CostTable {
 
 
       """
-    let lines = costs.map { cost in
-      let name = cost.workload.padded(to: 20) + cost.unit.padded(to: 10)
-      return name + cost.quantity.rawValue.padded(to: 14) + cost.quantity.format(cost.value)
-    }
+    let lines = costs.map { $0.columns + $0.quantity.format($0.value) }
     return head + lines.joined(separator: "\n") + "\n"
   }
 }
@@ -110,11 +110,9 @@ struct CostComparison {
 
     /// One line of the table.
     var text: String {
-      var line = now.workload.padded(to: 20) + now.unit.padded(to: 10)
-      line += now.quantity.rawValue.padded(to: 14)
+      var line = now.columns
       line += (baseline.map { now.quantity.format($0.value) } ?? "       –") + "  "
-      line += now.quantity.format(now.value) + "  "
-      line += verdict.rawValue
+      line += now.quantity.format(now.value) + "  " + verdict.rawValue
       guard let before = baseline?.value, before > 0, verdict != .same else { return line }
       return line + String(format: " (%+.1f %%)", 100 * (now.value / before - 1))
     }

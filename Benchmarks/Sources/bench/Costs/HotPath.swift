@@ -29,9 +29,7 @@ struct HotPath {
   let quantities: [Quantity]
 
   private init(_ workload: String, size: Int, times: Int = 1, _ quantities: Quantity...) {
-    self.workload = workload
-    self.size = size
-    self.times = times
+    (self.workload, self.size, self.times) = (workload, size, times)
     self.quantities = quantities
   }
 

@@ -28,9 +28,7 @@ struct Runner {
       let candidates = cells.filter { $0.workload.name == workload.name }
       var broken: Set<String> = []
       for size in Set(candidates.flatMap(\.sizes)).sorted() {
-        let group = candidates.filter { cell in
-          !broken.contains(cell.library) && runs(cell, at: size)
-        }
+        let group = candidates.filter { !broken.contains($0.library) && runs($0, at: size) }
         var measured = group.map { cell in
           // The report has allocations and memory of Pledge only.
           cell.library == Goal.library
@@ -139,6 +137,4 @@ func median(_ samples: [Double]) -> Double? {
 }
 
 /// Prints a progress message to standard error.
-func tell(_ message: String) {
-  FileHandle.standardError.write(Data((message + "\n").utf8))
-}
+func tell(_ message: String) { FileHandle.standardError.write(Data((message + "\n").utf8)) }
