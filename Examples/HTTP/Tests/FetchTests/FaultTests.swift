@@ -7,9 +7,8 @@ import Testing
 @Suite(.serialized) struct FaultTests {
   private static let isFull = ProcessInfo.processInfo.environment["PLEDGE_FULL"] == "1"
   /// The folder for the files, and one for everything else.
-  private let (files, scratch): (ScratchFolder, ScratchFolder)
-
-  init() throws { (files, scratch) = (try ScratchFolder(), try ScratchFolder()) }
+  private let files = ScratchFolder()
+  private let scratch = ScratchFolder()
 
   /// Runs `body` with a server, and the arguments to download all its files.
   private func withServer(
@@ -19,7 +18,7 @@ import Testing
     let server = try await UnreliableServer(configuration)
     try Data(server.list.utf8).write(to: scratch.file("list"))
     try await body(server, ["--list", scratch.path("list"), "--quiet"])
-    await server.stop()
+    withExtendedLifetime(server) {}
   }
 
   /// The names of the complete files; records an issue for an incomplete file under a final name.
@@ -68,8 +67,7 @@ import Testing
   }
 
   @Test func fileTooLarge_isReported_andOthersAreSaved() async throws {
-    let configuration = UnreliableServer.Configuration(
-      seed: 5, fileCount: 30, sizes: 1...400_000)
+    let configuration = UnreliableServer.Configuration(seed: 5, fileCount: 30, sizes: 1...400_000)
     try await withServer(configuration) { server, arguments in
       // The unit is 512 bytes in a POSIX shell, and 1024 in others.
       let ending = try await files.fetch(arguments, setup: "ulimit -f 200")
@@ -115,8 +113,7 @@ import Testing
     let configuration = UnreliableServer.Configuration(
       seed: 7, fileCount: Self.isFull ? 10_000 : 300, sizes: 1...2000, share: 0.02)
     try await withServer(configuration) { server, arguments in
-      // Far fewer than the number of files: files are closed, and not all are open at the same
-      // time.
+      // Far fewer than the number of files, which therefore aren't all open at the same time.
       let ending = try await files.fetch(arguments, setup: "ulimit -n 200")
       #expect(ending.status == 0, "\(ending.output.suffix(2000))")
       #expect(try wholeFiles(of: server).count == server.files.count)

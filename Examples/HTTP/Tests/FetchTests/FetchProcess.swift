@@ -8,11 +8,10 @@ struct FetchProcess {
   }
 
   private let process = Process()
-  private let logs: ScratchFolder
+  private let logs = ScratchFolder()
 
   /// Starts `fetch` with `arguments` in `folder`, from a shell that first runs `setup`.
   init(_ arguments: [String], in folder: ScratchFolder, setup: String = "true") throws {
-    logs = try ScratchFolder()
     try Data().write(to: logs.file("log"))
     let log = try FileHandle(forWritingTo: logs.file("log"))
     // The tests and the program are in the same folder.
@@ -30,9 +29,7 @@ struct FetchProcess {
   var isRunning: Bool { process.isRunning }
 
   /// Sends SIGINT, as Ctrl-C does, or another signal.
-  func send(_ signal: Int32 = SIGINT) {
-    _ = kill(process.processIdentifier, signal)
-  }
+  func send(_ signal: Int32 = SIGINT) { _ = kill(process.processIdentifier, signal) }
 
   /// Waits until the process has ended.
   func ending() async throws -> Ending {

@@ -7,18 +7,13 @@ import Testing
 
 /// What the program writes: files, standard output, and messages.
 @Suite(.serialized) struct OutputTests {
-  private let folder: ScratchFolder
-
-  init() throws { folder = try ScratchFolder() }
-
-  private static let hello =
-    "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello"
+  private let folder = ScratchFolder()
 
   // MARK: - Targets
 
   @Test(arguments: ["b.bin", "-x", "sub/b.bin", ".hidden"])
   func output_namesTheFile(name: String) async throws {
-    let server = try await RawServer { _ in Self.hello }
+    let server = try await RawServer { _ in RawServer.hello }
     let url = "http://127.0.0.1:\(server.port)/other"
     let ending = try await folder.fetch([url, "--output=\(name)", "-q"])
     #expect(ending.status == 0 && ending.output.isEmpty, "\(ending.output)")
@@ -27,7 +22,6 @@ import Testing
     let other = try await folder.fetch([url, "-o", "c", "-d", "files", "-q"])
     #expect(other.status == 0, "\(other.output)")
     #expect(try folder.text("files/c") == "hello")
-    await server.stop()
   }
 
   @Test func output_ofAHyphen_isStandardOutput() async throws {
@@ -51,7 +45,6 @@ import Testing
     #expect(try folder.text("out") == "helloworld", "it can't be written again")
     #expect(failure.output.contains("wrong sha256"), "\(failure.output)")
     #expect(try folder.names == ["out"])
-    await server.stop()
   }
 
   /// As with `fetch … -o - | head -c 5`.
@@ -64,20 +57,18 @@ import Testing
     #expect(ending.output.contains("standard output: Broken pipe"), "\(ending.output)")
     let full = try await folder.fetch([url, "-o", "-"], setup: "exec >/dev/full")
     #expect(full.status == 1 && full.output.contains("standard output: No space"), "\(full.output)")
-    await server.stop()
   }
 
   // MARK: - Files of the user's
 
   @Test func existingFile_whoseChecksumIsWrong_isKept_ifTheUserSaysSo() async throws {
     try Data("mine".utf8).write(to: folder.file("x"))
-    let server = try await RawServer { _ in Self.hello }
+    let server = try await RawServer { _ in RawServer.hello }
     let wrong = String(repeating: "0", count: 64)
     let ending = try await folder.fetch(
       ["http://127.0.0.1:\(server.port)/x sha256=\(wrong)", "--no-clobber"])
     #expect(ending.status == 1 && ending.output.contains("wrong sha256"), "\(ending.output)")
     #expect(try folder.text("x") == "mine" && folder.names == ["x"])
-    await server.stop()
   }
 
   // MARK: - Messages

@@ -5,9 +5,7 @@ import Testing
 
 /// Bytes that have already arrived aren't downloaded again.
 @Suite(.serialized) struct ResumeTests {
-  private let folder: ScratchFolder
-
-  init() throws { folder = try ScratchFolder() }
+  private let folder = ScratchFolder()
 
   /// Runs `body` with a server of one file, whose body stops in the first `stalls` responses.
   private func withServer(
@@ -15,10 +13,9 @@ import Testing
     _ body: (_ server: UnreliableServer, _ arguments: [String]) async throws -> Void
   ) async throws {
     let server = try await UnreliableServer(
-      UnreliableServer.Configuration(
-        sizes: size...size, mirrorCount: 1, share: 0, stalls: stalls))
+      UnreliableServer.Configuration(sizes: size...size, mirrorCount: 1, share: 0, stalls: stalls))
     try await body(server, [server.files[0].urls[0], "--quiet"])
-    await server.stop()
+    withExtendedLifetime(server) {}
   }
 
   /// Whether the folder contains the file of the server, and nothing else.

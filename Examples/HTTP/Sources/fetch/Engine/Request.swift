@@ -48,9 +48,7 @@ struct Request: Sendable {
     }
     guard let url = Address.url(location, relativeTo: head.url),
       ["http", "https"].contains(url.scheme?.lowercased()), url.host()?.isEmpty == false
-    else {
-      throw BadAnswer("the server redirects to \"\(location)\", which is not an HTTP URL")
-    }
+    else { throw BadAnswer("the server redirects to \"\(location)\", which is not an HTTP URL") }
     return url
   }
 }

@@ -61,8 +61,7 @@ struct ConnectionFailure: Error, CustomStringConvertible {
   let isRefusal: Bool
 
   init(_ description: String, isTransient: Bool = true, isRefusal: Bool = false) {
-    self.description = description
-    self.isTransient = isTransient
+    (self.description, self.isTransient) = (description, isTransient)
     self.isRefusal = isRefusal
   }
 }

@@ -109,9 +109,7 @@ enum DownloadList {
 
   private static func address(_ word: String) throws(Fault) -> URL {
     let shown = Address.withoutCredentials(word)
-    guard !word.unicodeScalars.contains("\u{FFFD}") else {
-      throw Fault("\"\(shown)\" isn't UTF-8")
-    }
+    guard !word.unicodeScalars.contains("\u{FFFD}") else { throw Fault("\"\(shown)\" isn't UTF-8") }
     guard let colon = word.utf8.firstIndex(of: UInt8(ascii: ":")),
       word[colon...].hasPrefix("://")
     else { throw Fault("\"\(shown)\" is neither a URL nor sha256=HEX nor out=NAME") }
@@ -164,7 +162,5 @@ struct DownloadListError: Error, Equatable, CustomStringConvertible {
   var problems: [Problem]
 
   /// The problems, each on a separate line.
-  var description: String {
-    problems.map { "\($0.location): \($0.fault)" }.joined(separator: "\n")
-  }
+  var description: String { problems.map { "\($0.location): \($0.fault)" }.joined(separator: "\n") }
 }

@@ -229,10 +229,6 @@ private func closeDescriptor(_ descriptor: inout Int32) {
   guard descriptor >= 0 else { return }
   // Otherwise, a process that another thread is starting keeps the lock until it runs its program.
   _ = flock(descriptor, LOCK_UN)
-  #if canImport(Darwin)
-    _ = Darwin.close(descriptor)
-  #else
-    _ = Glibc.close(descriptor)
-  #endif
+  _ = close(descriptor)
   descriptor = -1
 }

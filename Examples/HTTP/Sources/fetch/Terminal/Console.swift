@@ -33,8 +33,7 @@ final class Console: Sendable {
       switch event {
       case .started(let file, let received, let size):
         state.board.start(file.name, received: received, of: size)
-      case .received(let file, let count):
-        state.board.receive(file.name, count: count)
+      case .received(let file, let count): state.board.receive(file.name, count: count)
       case .waiting(let file, let delay, let error, let isAsked):
         // A short delay isn't worth a line.
         if delay > .seconds(5) {
@@ -84,8 +83,7 @@ final class Console: Sendable {
       let elapsed = ContinuousClock.now - start
       guard !state.isFinished, line != nil || state.renderer.isDue(elapsed) else { return }
       let reading = state.board.reading(at: elapsed)
-      let text =
-        line.map { state.renderer.announce($0, reading) } ?? state.renderer.update(reading)
+      let text = line.map { state.renderer.announce($0, reading) } ?? state.renderer.update(reading)
       if let text { StandardStreams.writeError(text) }
     }
   }

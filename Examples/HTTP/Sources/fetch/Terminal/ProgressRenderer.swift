@@ -67,9 +67,7 @@ enum Terminal {
   static func canRedraw(
     _ descriptor: Int32 = STDERR_FILENO,
     environment: [String: String] = ProcessInfo.processInfo.environment
-  ) -> Bool {
-    isatty(descriptor) == 1 && environment["TERM"] != "dumb"
-  }
+  ) -> Bool { isatty(descriptor) == 1 && environment["TERM"] != "dumb" }
 
   /// Returns the columns of the terminal on `descriptor`; 80 where they are unknown.
   static func columns(_ descriptor: Int32 = STDERR_FILENO) -> Int {

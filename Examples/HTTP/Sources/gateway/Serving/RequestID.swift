@@ -10,7 +10,5 @@ enum RequestID {
 
   static func random() -> String { String(UInt64.random(in: 0...UInt64.max), radix: 16) }
 
-  static var current: String? {
-    Logger.current[metadataKey: key].map { "\($0)" }
-  }
+  static var current: String? { Logger.current[metadataKey: key].map { "\($0)" } }
 }

@@ -55,9 +55,7 @@ struct Routes: Sendable {
   /// Adds `POST /faults/prices?stalls=0.02`, which sets the faults of a backend, and `GET`, which
   /// returns them.
   private func addFaults(to router: Router<GatewayContext>) {
-    router.get("faults/{backend}") { _, context in
-      try backend(context).faults.withLock { $0 }
-    }
+    router.get("faults/{backend}") { _, context in try backend(context).faults.withLock { $0 } }
     router.post("faults/{backend}") { request, context in
       let query = request.uri.queryParameters
       return try backend(context).faults.withLock { faults in

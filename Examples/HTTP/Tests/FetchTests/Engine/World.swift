@@ -120,11 +120,10 @@ final class SimulatedNetwork: Transport, @unchecked Sendable {
     let (promise, resolver) = Promise<any Answer>.withResolvers()
     do {
       let reply = try answer(request)
-      world.schedule(after: reply.latency) { [self] in
-        var headers = reply.headers
-        headers["content-length"] = headers["content-length"] ?? "\(reply.body.count)"
-        let head = AnswerHead(
-          url: url, status: reply.status, headers: .init(headers.map { ($0.key, $0.value) }))
+      world.schedule(after: reply.latency) { [world, pieceSize] in
+        let length = ["content-length": "\(reply.body.count)"]
+        let headers = reply.headers.merging(length) { own, _ in own }.map { ($0, $1) }
+        let head = AnswerHead(url: url, status: reply.status, headers: .init(headers))
         resolver.fulfill(
           SimulatedAnswer(head: head, reply: reply, world: world, pieceSize: pieceSize))
       }
