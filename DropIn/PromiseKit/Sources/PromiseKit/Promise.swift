@@ -72,11 +72,7 @@ import Foundation
     core = box.core
     openBox = box
     let resolver = Resolver(box)
-    do {
-      try body(resolver)
-    } catch {
-      resolver.reject(error)
-    }
+    do { try body(resolver) } catch { resolver.reject(error) }
   }
 
   /// Creates a pending promise and the resolver that resolves it.
@@ -145,12 +141,9 @@ extension Promise: CustomDebugStringConvertible {
   /// The type, the state, and the result: `Promise<Int>.fulfilled(3)`.
   public var debugDescription: String {
     switch result {
-    case nil:
-      "Promise<\(T.self)>.pending(handlers: \(handlers.value.load(ordering: .relaxed)))"
-    case .rejected(let error):
-      "Promise<\(T.self)>.rejected(\(type(of: error)).\(error))"
-    case .fulfilled(let value):
-      "Promise<\(T.self)>.fulfilled(\(value))"
+    case nil: "Promise<\(T.self)>.pending(handlers: \(handlers.value.load(ordering: .relaxed)))"
+    case .rejected(let error): "Promise<\(T.self)>.rejected(\(type(of: error)).\(error))"
+    case .fulfilled(let value): "Promise<\(T.self)>.fulfilled(\(value))"
     }
   }
 }

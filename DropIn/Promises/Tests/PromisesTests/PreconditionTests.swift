@@ -11,15 +11,11 @@ import Testing
 }
 
 @Test func asMaybe_whenTheTypesDoNotFit_fails() async {
-  await #expect(processExitsWith: .failure) {
-    let _: Maybe<Int> = asMaybe("text" as AnyObject)
-  }
+  await #expect(processExitsWith: .failure) { let _: Maybe<Int> = asMaybe("text" as AnyObject) }
 }
 
 #if DEBUG
   @Test func race_ofNothing_fails() async {
-    await #expect(processExitsWith: .failure) {
-      _ = race([Promise<Int>]())
-    }
+    await #expect(processExitsWith: .failure) { _ = race([Promise<Int>]()) }
   }
 #endif
