@@ -95,7 +95,6 @@ enum Scheduler {
     return failure
   }
 
-  /// Removes the threads of the last run.
   static func reset() {
     threads.removeAll(keepingCapacity: true)
     (enabled, unfinished, stepCount, time, workers) = (0, 0, 0, 0, .max)

@@ -11,10 +11,6 @@ package struct Scenario {
   ///
   /// The check runs when all bodies, blocks, and timers have ended. Tasks and the blocks of
   /// concurrent queues run on `workers` threads; each body, serial queue, and timer has its own.
-  package init(
-    workers: Int = .max, _ bodies: (() -> Void)..., check: @escaping () -> String?
-  ) { self.init(workers: workers, bodies, check: check) }
-
   package init(workers: Int = .max, _ bodies: [() -> Void], check: @escaping () -> String?) {
     (self.workers, self.bodies, self.check) = (workers, bodies, check)
   }
@@ -32,7 +28,6 @@ package struct Finding: Sendable {
   fileprivate var parts: Int
 }
 
-/// The result of exploring one program.
 package struct Outcome: Sendable {
   package var name: String
   package var strategy: String
@@ -44,7 +39,6 @@ package struct Outcome: Sendable {
   package var findings: [Finding] = []
 }
 
-/// Limits of one search.
 package struct Budget: Sendable {
   package var schedules = Int.max
   package var seconds = Double.infinity
@@ -59,7 +53,6 @@ package struct Budget: Sendable {
   package init() {}
 }
 
-/// The exploration of one program.
 package enum Session {
   nonisolated(unsafe) private static var title = ""
   nonisolated(unsafe) private static var scheduleNumber = 0

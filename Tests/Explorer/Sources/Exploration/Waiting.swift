@@ -43,7 +43,6 @@ package final class VirtualLock: Addressed, @unchecked Sendable {
   }
 }
 
-/// A counting semaphore.
 package final class VirtualSemaphore: Addressed, @unchecked Sendable {
   // Guarded by the baton.
   private var count: Int

@@ -61,7 +61,6 @@ private func isConfirmed(_ finding: Finding, of program: Program, _ request: Req
   return status != 0
 }
 
-/// Returns a row of the table.
 func row(_ cells: String...) -> String {
   let widths = [-30, -12, 9, 6, 7, -20]
   let columns = zip(cells, widths).map { cell, width in

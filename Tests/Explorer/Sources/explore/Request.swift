@@ -1,7 +1,6 @@
 import Exploration
 import Glibc
 
-/// A parsed command line.
 struct Request {
   struct Usage: Error { let text: String }
 

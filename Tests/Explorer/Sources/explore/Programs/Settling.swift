@@ -8,37 +8,35 @@ let settlingPrograms = [
     let (promise, resolver) = Promise<Token>.withResolvers()
     promise.note("1", in: notes)
     promise.note("2", in: notes)
-    return Scenario(
+    return Scenario([
       { resolver.fulfill(Token()) },
       {
         promise.note("a", in: notes)
         promise.note("b", in: notes)
       },
       { promise.note("c", in: notes) },
-      check: {
-        expect(
-          notes.hasEachOnce("1", "2", "a", "b", "c"),
-          // If they run in place, later handlers can run before earlier ones.
-          notes.areInOrder("1", "2"))
-      })
+    ]) {
+      expect(
+        notes.hasEachOnce("1", "2", "a", "b", "c"),
+        // If they run in place, later handlers can run before earlier ones.
+        notes.areInOrder("1", "2"))
+    }
   },
   Program("queue-order") { notes in
     let (promise, resolver) = Promise<Token>.withResolvers()
     promise.note("1", on: Queues.a, in: notes)
     promise.note("2", on: Queues.a, in: notes)
     promise.note("x", in: notes)
-    return Scenario(
+    return Scenario([
       { resolver.fulfill(Token()) },
       {
         promise.note("3", on: Queues.a, in: notes)
         promise.note("y", in: notes)
         promise.note("4", on: Queues.a, in: notes)
       },
-      check: {
-        expect(
-          notes.hasEachOnce("1", "2", "3", "4", "x", "y"),
-          notes.areInOrder("1", "2", "3", "4"))
-      })
+    ]) {
+      expect(notes.hasEachOnce("1", "2", "3", "4", "x", "y"), notes.areInOrder("1", "2", "3", "4"))
+    }
   },
   Program("slow-handler-among-others") { notes in
     // A handler in place blocks, while others are passed to queues.
@@ -49,7 +47,7 @@ let settlingPrograms = [
       notes.add("slow value")
     }
     promise.note("queued", on: Queues.a, in: notes)
-    return Scenario(
+    return Scenario([
       { resolver.fulfill(Token()) },
       {
         promise.observe(on: Queues.b) { _ in
@@ -57,6 +55,6 @@ let settlingPrograms = [
           hasRun.signal()
         }
       },
-      check: { expect(notes.hasEachOnce("slow", "queued", "other")) })
+    ]) { expect(notes.hasEachOnce("slow", "queued", "other")) }
   },
 ]
