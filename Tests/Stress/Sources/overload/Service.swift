@@ -20,13 +20,11 @@ final class Service: Sendable {
 
   static let workers = 50
   static let queueCapacity = 5_000
-
   private let clock: TestClock
   private let state = Lock(State())
 
   init(_ clock: TestClock) { self.clock = clock }
 
-  /// The number of requests so far.
   var received: Int { state.withLock { $0.received } }
 
   func request() -> Promise<Void> {

@@ -2,12 +2,10 @@ import PledgeTesting
 
 /// Runs programs on Pledge and on the reference, and reports the differences.
 package struct Comparison: Sendable {
-  /// The result of comparing one program.
   package struct Verdict: Sendable {
     /// The differences between Pledge and the reference, and broken invariants; empty if there are
     /// none.
     package var complaints: [String] = []
-    /// The number of steps and handlers that ran.
     package var operationCount = 0
   }
 

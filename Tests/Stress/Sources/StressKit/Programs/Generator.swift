@@ -1,4 +1,3 @@
-/// Generates random programs.
 package struct Generator {
   private var random: SplitMix
   private let kind: Program.Kind

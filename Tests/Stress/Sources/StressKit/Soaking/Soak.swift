@@ -2,14 +2,12 @@ import Foundation
 
 /// Runs random programs on several threads for a given time, and monitors memory and hangs.
 package final class Soak: Sendable {
-  /// The result of a soak.
   package struct Summary: Sendable {
     package var programs: [String: Int] = [:]
     package var operations = 0
     package var elapsed = 0.0
     /// The heap in use after each round, when no program was running.
     package var heapBytes: [Int] = []
-    /// The first failure, which ends the soak.
     package var failure: String?
   }
 

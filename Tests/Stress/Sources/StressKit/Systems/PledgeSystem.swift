@@ -47,7 +47,6 @@ final class PledgeSystem: System {
   }
 
   func value(_ value: Int) -> Promise { .value(value) }
-
   func rejected(_ error: StressError) -> Promise { .rejected(error) }
 
   func map(_ source: Promise, _ place: Place, _ body: @escaping Number) -> Promise {
@@ -109,11 +108,8 @@ final class PledgeSystem: System {
   // MARK: Acting
 
   func fulfill(_ resolver: Resolver, _ value: Int) -> Bool { resolver.fulfill(value) }
-
   func reject(_ resolver: Resolver, _ error: StressError) -> Bool { resolver.reject(error) }
-
   func abandon(_ resolver: Resolver) { resolver.abandon() }
-
   func resolve(_ resolver: Resolver, with promise: Promise) { resolver.resolve(with: promise) }
 
   func onCancel(_ resolver: Resolver, _ body: @escaping @Sendable () -> Void) {

@@ -28,7 +28,6 @@ final class ReferencePromise: @unchecked Sendable {
   var hasBeenLeft = false
   /// Whether the promise stays pending when its consumers are removed.
   var isKept = false
-  /// Whether cancellation was requested.
   var isCancelled = false
 
   init(_ feed: Feed, outcome: Settlement? = nil) {
@@ -77,7 +76,6 @@ final class Rejection: @unchecked Sendable {
   var root: Rejection { original ?? self }
 }
 
-/// A consumer of a promise.
 final class Observer {
   var source: ReferencePromise?
   let executor: Executor?
@@ -106,7 +104,6 @@ final class Observer {
   }
 }
 
-/// A manual executor.
 final class Executor { var jobs: [Observer] = [] }
 
 final class ReferenceResolver: @unchecked Sendable {
@@ -286,7 +283,6 @@ final class ReferenceWorld: @unchecked Sendable {
     }
   }
 
-  /// The failures that were never handled.
   var unhandled: ArraySlice<Failure> {
     var seen: Set<ObjectIdentifier> = []
     let all = rejections.filter { !$0.isHandled && seen.insert(ObjectIdentifier($0.root)).inserted }
