@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 
 /// Checks that names match, the comparison that decides `check-costs`, and how numbers are written.
 ///

@@ -21,7 +21,6 @@ struct Workload: Sendable {
   let summary: String
 
   func units(_ size: Int) -> Int { size * unitsPerSize }
-
   func repeats(_ size: Int) -> Int { max(1, sizePerRound / size) }
 }
 

@@ -35,7 +35,6 @@ struct CostTable: Equatable {
 // MARK: - Text
 
 extension CostTable {
-  /// An invalid line of the file.
   struct ParseError: Error, Equatable, CustomStringConvertible {
     let line: Int
     let problem: String
@@ -69,7 +68,6 @@ extension CostTable {
     }
   }
 
-  /// The file's content.
   var text: String {
     let head = """
       # What a unit of work on Pledge's hot paths costs: user-space instructions without start-up,
@@ -108,7 +106,6 @@ struct CostComparison {
     let baseline: Cost?
     let verdict: Verdict
 
-    /// One line of the table.
     var text: String {
       var line = now.columns
       line += (baseline.map { now.quantity.format($0.value) } ?? "       –") + "  "
@@ -152,7 +149,6 @@ struct CostComparison {
     stale.isEmpty && rows.allSatisfy { $0.verdict == .same || $0.verdict == .better }
   }
 
-  /// The table as text.
   var text: String {
     var text = "workload".padded(to: 20) + "per".padded(to: 10) + "quantity".padded(to: 14)
     text += "baseline       now\n"

@@ -2,7 +2,6 @@
 enum Quantity: String, CaseIterable {
   /// Instructions in user space.
   case instructions
-  /// Heap blocks allocated.
   case allocations
   /// Heap bytes in use while the objects are alive.
   case bytes

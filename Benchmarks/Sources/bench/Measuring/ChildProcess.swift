@@ -15,10 +15,8 @@ struct Event {
   }
 }
 
-/// The reason why a child failed.
 struct ChildFailure: Error { let reason: String }
 
-/// Returns the location of this program.
 func ownExecutable() -> URL {
   #if os(Linux)
     URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()

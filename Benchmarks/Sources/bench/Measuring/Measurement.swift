@@ -20,7 +20,6 @@ struct Measurement: Sendable {
     return result.measurement(bytes: \.live_bytes)
   }
 
-  /// Measures one call of a cell's body.
   static func of(_ body: Registry.Body, size: Int) -> Measurement {
     switch body {
     case .sync(let body): return measure { body(size) }.measurement(bytes: \.bytes)

@@ -18,7 +18,6 @@ struct Runner {
   let cells: [Registry.Cell]
   let rounds: Int
   let timeout: Int
-
   private(set) var results: [CellResult] = []
   /// The peak memory of a child that does no work.
   private(set) var idlePeak = 0

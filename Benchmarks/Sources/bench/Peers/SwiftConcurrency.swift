@@ -1,5 +1,4 @@
 import Dispatch
-import Synchronization
 
 /// The features of the language: tasks, groups, continuations, and plain `async` calls.
 ///

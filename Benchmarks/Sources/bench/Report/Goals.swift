@@ -13,7 +13,6 @@ struct Goal {
     case memoryGrowth(from: Int)
     case allocations
     case bytes
-    /// Whether the workload completes.
     case survival
   }
 
@@ -32,7 +31,6 @@ struct Goal {
   }
 
   static let library = "Pledge"
-
   static let all = pledge + promises + promiseKit
 
   private static let pledge = [
@@ -134,7 +132,6 @@ extension Goal {
 // MARK: - Text
 
 extension Goal {
-  /// A description of the measure.
   var subject: String {
     let unit = Workload[workload]?.unit ?? "unit"
     let what: String =

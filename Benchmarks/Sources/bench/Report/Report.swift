@@ -33,7 +33,6 @@ func short(_ value: Double) -> String {
       .grouping(.never).locale(english))
 }
 
-/// Returns a human-readable count of bytes.
 func bytes(_ value: Double) -> String {
   switch value {
   case Double(1 << 30)...: short(value / Double(1 << 30)) + " GiB"
