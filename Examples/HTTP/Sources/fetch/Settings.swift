@@ -6,7 +6,6 @@ import PledgeFoundation
 // Converts command-line options to settings.
 
 extension Fetch {
-  /// Where the files are written.
   struct Target {
     /// The folder; nil for standard output.
     var folder: URL?

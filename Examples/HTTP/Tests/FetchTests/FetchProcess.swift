@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 
 /// The program `fetch`, run in a separate process, without the proxies of the environment.
 struct FetchProcess {
@@ -45,8 +46,15 @@ struct FetchProcess {
 }
 
 extension ScratchFolder {
-  /// Runs `fetch` in this folder, until it ends.
-  func fetch(_ arguments: [String], setup: String = "true") async throws -> FetchProcess.Ending {
-    try await FetchProcess(arguments, in: self, setup: setup).ending()
+  /// Runs `fetch` in this folder until it ends, and returns its output; records an issue if it doesn't end
+  /// with `status`.
+  @discardableResult
+  func fetch(
+    _ arguments: [String], setup: String = "true", status: Int32 = 0,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) async throws -> String {
+    let ending = try await FetchProcess(arguments, in: self, setup: setup).ending()
+    #expect(ending.status == status, "\(ending.output)", sourceLocation: sourceLocation)
+    return ending.output
   }
 }

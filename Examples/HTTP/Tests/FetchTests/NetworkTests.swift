@@ -10,11 +10,15 @@ import Testing
 @Suite(.serialized) struct NetworkTests {
   private let folder = ScratchFolder()
 
-  /// Downloads `url` to `x` in the folder.
+  /// Downloads `url` to `x` in the folder, and returns the output.
+  @discardableResult
   private func fetch(
-    _ url: String, _ options: [String] = [], setup: String = "true"
-  ) async throws -> FetchProcess.Ending {
-    try await folder.fetch(["\(url) out=x", "--quiet", "--retries", "1"] + options, setup: setup)
+    _ url: String, _ options: [String] = [], setup: String = "true", status: Int32 = 0,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) async throws -> String {
+    try await folder.fetch(
+      ["\(url) out=x", "--quiet", "--retries", "1"] + options, setup: setup, status: status,
+      sourceLocation: sourceLocation)
   }
 
   // MARK: - HTTPS
@@ -40,14 +44,14 @@ import Testing
     let certificate = try Certificate(for: names, in: folder)
     let server = try await RawServer(tls: certificate.context) { _ in RawServer.hello }
     let proxy = try await RawServer.proxy(leadingTo: server.port)
-    let ending = try await fetch(
+    let output = try await fetch(
       "https://\(host):\(server.port)/x", ["--cacert", certificate.path],
-      setup: hasProxy ? "export https_proxy=http://127.0.0.1:\(proxy.port)" : "true")
-    #expect(ending.status == (isTrusted ? 0 : 1), "\(ending.output)")
+      setup: hasProxy ? "export https_proxy=http://127.0.0.1:\(proxy.port)" : "true",
+      status: isTrusted ? 0 : 1)
     if isTrusted {
       #expect(try folder.text("x") == "hello")
     } else {
-      #expect(ending.output.contains("is for another host"), "\(ending.output)")
+      #expect(output.contains("is for another host"))
     }
     #expect(server.requests.count == (isTrusted ? 1 : 0), "nothing is sent")
     let tunnels = proxy.requests.map { $0.line.lowercased() }
@@ -80,12 +84,12 @@ import Testing
   func certificate_isTrusted_ifTheEnvironmentSaysSo(isTrusted: Bool) async throws {
     let certificate = try Certificate(for: "DNS:localhost", in: folder)
     let server = try await RawServer(tls: certificate.context) { _ in RawServer.hello }
-    let ending = try await fetch(
+    let output = try await fetch(
       "https://localhost:\(server.port)/x",
-      setup: isTrusted ? "export SSL_CERT_FILE='\(certificate.path)'" : "true")
-    #expect(ending.status == (isTrusted ? 0 : 1))
+      setup: isTrusted ? "export SSL_CERT_FILE='\(certificate.path)'" : "true",
+      status: isTrusted ? 0 : 1)
     let message = isTrusted ? "" : "has expired, or no authority that is trusted has signed it"
-    #expect(message.isEmpty || ending.output.contains(message), "\(ending.output)")
+    #expect(message.isEmpty || output.contains(message), "\(output)")
     #expect(server.requests.count == (isTrusted ? 1 : 0), "nothing is sent")
   }
 
@@ -96,11 +100,10 @@ import Testing
         channel.writeAndFlush(ByteBuffer(string: "HTTP/1.1 400 Bad Request\r\n\r\n"), promise: nil)
       }
     }
-    let ending = try await fetch("https://localhost:\(answering.port)/x")
-    #expect(ending.status == 1)
+    let output = try await fetch("https://localhost:\(answering.port)/x", status: 1)
     #expect(
-      ending.output == "fetch: x: localhost:\(answering.port) does not use TLS; "
-        + "is the URL one of http://?\n", "\(ending.output)")
+      output == "fetch: x: localhost:\(answering.port) does not use TLS; "
+        + "is the URL one of http://?\n", "\(output)")
   }
 
   // MARK: - IPv6
@@ -110,8 +113,7 @@ import Testing
       print("This machine has no IPv6: the test is left out.")
       return
     }
-    let ending = try await fetch("http://[::1]:\(server.port)/x")
-    #expect(ending.status == 0, "\(ending.output)")
+    try await fetch("http://[::1]:\(server.port)/x")
     #expect(try folder.text("x") == "hello")
     #expect(server.requests.map { $0.field("host") } == ["[::1]:\(server.port)"])
   }
@@ -123,14 +125,13 @@ import Testing
     let proxy = try await RawServer.proxy()
     let url = "http://127.0.0.1:\(server.port)/x%20y?z=1"
     let variable = "http_proxy=http://127.0.0.1:\(proxy.port)"
-    let ending = try await fetch(url, setup: "export \(variable)")
-    #expect(ending.status == 0, "\(ending.output)")
+    try await fetch(url, setup: "export \(variable)")
     #expect(try folder.text("x") == "hello")
     #expect(proxy.requests.map(\.line) == ["CONNECT 127.0.0.1:\(server.port) HTTP/1.1"])
     #expect(server.requests.map(\.line) == ["GET /x%20y?z=1 HTTP/1.1"])
 
-    let direct = try await fetch(url, setup: "export \(variable) no_proxy=127.0.0.1")
-    #expect(direct.status == 0 && proxy.requests.count == 1 && server.requests.count == 2)
+    try await fetch(url, setup: "export \(variable) no_proxy=127.0.0.1")
+    #expect(proxy.requests.count == 1 && server.requests.count == 2)
   }
 
   @Test func proxy_ofAnEmptyVariable_isTheGeneralOne() throws {
@@ -150,15 +151,11 @@ import Testing
     let basic = "Basic " + Data("me:top secret".utf8).base64EncodedString()
     let proxy = try await RawServer.proxy(password: basic)
     let url = "http://127.0.0.1:\(server.port)/x"
-    let ending = try await fetch(
-      url, setup: "export http_proxy=http://me:top%20secret@127.0.0.1:\(proxy.port)")
-    #expect(ending.status == 0, "\(ending.output)")
+    try await fetch(url, setup: "export http_proxy=http://me:top%20secret@127.0.0.1:\(proxy.port)")
     #expect(server.requests.map { $0.field("authorization") } == [nil])
-    let without = try await fetch(url, setup: "export http_proxy=127.0.0.1:\(proxy.port)")
-    #expect(without.status == 1)
-    #expect(
-      without.output.contains("127.0.0.1:\(proxy.port) requires a user name and a password"),
-      "\(without.output)")
+    let without = try await fetch(
+      url, setup: "export http_proxy=127.0.0.1:\(proxy.port)", status: 1)
+    #expect(without.contains("127.0.0.1:\(proxy.port) requires a user name and a password"))
   }
 
   // MARK: - Unusual servers
@@ -230,14 +227,13 @@ import Testing
   @Test(arguments: Exchange.all)
   private func response_isSaved_orTheErrorIsPrinted(exchange: Exchange) async throws {
     let server = try await RawServer(answer: exchange.answer)
-    let ending = try await fetch(
+    let output = try await fetch(
       "http://\(exchange.user)127.0.0.1:\(server.port)/\(exchange.path)", exchange.options,
-      setup: "exec >out")
-    #expect(ending.status == (exchange.error == nil ? 0 : 1))
+      setup: "exec >out", status: exchange.error == nil ? 0 : 1)
     if let error = exchange.error {
-      #expect(ending.output.contains(error), "\(ending.output)")
+      #expect(output.contains(error))
     } else {
-      #expect(ending.output.isEmpty, "\(ending.output)")
+      #expect(output.isEmpty)
       #expect(try folder.text("x") == "hello")
     }
     #expect(try folder.text("out").isEmpty, "errors are on standard error")
@@ -253,9 +249,8 @@ import Testing
   @Test(arguments: ["exec 2>&-", "exec 2>/dev/full"])
   func closedStandardError_doesNotStopDownloads(setup: String) async throws {
     let server = try await RawServer { _ in RawServer.hello }
-    let ending = try await fetch(
-      "http://127.0.0.1:\(server.port)/a", ["http://127.0.0.1:1/b"], setup: setup)
-    #expect(ending.status == 1)
+    try await fetch(
+      "http://127.0.0.1:\(server.port)/a", ["http://127.0.0.1:1/b"], setup: setup, status: 1)
     #expect(try folder.text("x") == "hello")
   }
 

@@ -10,7 +10,6 @@ import Synchronization
 /// All of it runs on an event loop of its own, because those of the program can be blocked by a test,
 /// and other tests can keep the threads of tasks for longer than a client waits.
 final class RawServer: Sendable {
-  /// The head of a request.
   struct Request: Sendable {
     /// The lines before the first empty line.
     var lines: [String]
@@ -30,7 +29,6 @@ final class RawServer: Sendable {
   /// A connection, which stays open until one of its sides closes it.
   final class Connection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
-
     let channel: any Channel
     /// Receives all bytes in place of the server.
     var receive: ((ByteBuffer) -> Void)?
@@ -65,9 +63,7 @@ final class RawServer: Sendable {
   static let loop = MultiThreadedEventLoopGroup(numberOfThreads: 1).next()
 
   /// The requests that have arrived so far.
-  private final class Arrivals: Sendable {
-    let requests = Mutex<[Request]>([])
-  }
+  private final class Arrivals: Sendable { let requests = Mutex<[Request]>([]) }
 
   static let hello = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 
@@ -170,7 +166,6 @@ final class RawServer: Sendable {
   }
 }
 
-/// A self-signed certificate that openssl creates.
 struct Certificate {
   /// The path of the certificate, in PEM format.
   let path: String

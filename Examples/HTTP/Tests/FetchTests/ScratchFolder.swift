@@ -16,9 +16,7 @@ final class ScratchFolder: Sendable {
   var path: String { url.path(percentEncoded: false) }
 
   func path(_ name: String) -> String { path + name }
-
   func file(_ name: String) -> URL { url.appending(component: name, directoryHint: .notDirectory) }
-
   func text(_ name: String) throws -> String { try String(contentsOf: file(name), encoding: .utf8) }
 
   /// The names of the files in the folder, sorted.

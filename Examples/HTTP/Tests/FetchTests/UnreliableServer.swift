@@ -12,7 +12,6 @@ final class UnreliableServer: Sendable {
   enum Fault: CaseIterable {
     /// The body arrives in at least 20 pieces, with a pause after each.
     case slow
-    /// The status is 503.
     case busy
     /// The status is 503, and the server says when to try again.
     case busyWithRetryAfter
@@ -90,7 +89,6 @@ final class UnreliableServer: Sendable {
     state.withLock { ($0.requests, $0.partialResponses) }
   }
 
-  /// The files as a list of downloads.
   var list: String {
     files.map { file in
       "\(file.urls.joined(separator: " ")) sha256=\(file.checksum) out=\(file.name)\n"

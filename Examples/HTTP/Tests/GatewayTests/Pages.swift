@@ -1,7 +1,4 @@
-import InMemoryLogging
-import Logging
 import Pledge
-import PledgeDiagnostics
 import Testing
 
 @testable import gateway

@@ -3,7 +3,6 @@ import Foundation
 import Logging
 import NIOCore
 import Pledge
-import Testing
 
 @testable import gateway
 
@@ -86,9 +85,7 @@ struct Event: Sendable {
   private let resolver: Resolver<Void>
 
   init() { (promise, resolver) = Promise.withResolvers() }
-
   func happens() { resolver.fulfill(()) }
-
   var hasHappened: Bool { !promise.isPending }
 
   /// Returns when the event has happened; throws an error if the task is cancelled.

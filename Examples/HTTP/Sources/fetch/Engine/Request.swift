@@ -55,7 +55,6 @@ struct Request: Sendable {
 
 /// The header fields that the user wants to send with requests.
 struct RequestSettings: Sendable {
-  /// The header fields, by name.
   var headers: [String: String] = [:]
 
   /// Returns the header fields for `url`, or, if `origin` isn't nil, for a redirect from `origin`
@@ -95,7 +94,6 @@ extension URL {
     user(percentEncoded: false).map { ($0, password(percentEncoded: false)) }
   }
 
-  /// The URL without user name and password.
   var withoutCredentials: URL {
     guard mayHaveCredentials, user() != nil || password() != nil else { return self }
     guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return self }

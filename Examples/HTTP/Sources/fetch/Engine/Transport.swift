@@ -33,14 +33,12 @@ protocol Answer: Sendable {
   func body(_ receive: @escaping Receiver) -> Promise<Void>
 }
 
-/// The head of a response.
 struct AnswerHead: Sendable {
   /// The URL of the server that sent the response.
   var url: URL
   var status: Int
   var headers: HTTPHeaders = [:]
 
-  /// Whether the server supports range requests.
   var servesRanges: Bool {
     status == 206 || self["Accept-Ranges"]?.lowercased().contains("bytes") == true
   }

@@ -154,7 +154,6 @@ struct DownloadListError: Error, Equatable, CustomStringConvertible {
   struct Problem: Sendable, Equatable {
     /// The location of the line, as in `list.txt:3`, or the number of the argument.
     var location: String
-    /// What is wrong.
     var fault: String
   }
 

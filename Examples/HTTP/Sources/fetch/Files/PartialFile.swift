@@ -28,7 +28,6 @@ final class PartialFile: Sendable {
   }
 
   private static let suffix = ".fetch-part"
-
   private let finalPath: String
   private var path: String { finalPath + Self.suffix }
   private var recordPath: String { path + ".json" }

@@ -72,7 +72,6 @@ struct Validator: Codable, Sendable, Equatable {
 
 /// A part of a file, and how much of it has arrived.
 struct Segment: Codable, Sendable, Equatable {
-  /// The position of the first byte.
   var start = 0
   /// The position of the first missing byte.
   var position = 0

@@ -22,7 +22,6 @@ final class Console: Sendable {
     state = Mutex(State(renderer: renderer, board: ProgressBoard(fileCount: fileCount)))
   }
 
-  /// Shows an event.
   func note(_ event: Event) {
     if isQuiet {
       // Nothing shows the progress, so nothing has to track it.
@@ -64,7 +63,6 @@ final class Console: Sendable {
   /// Writes `line`, which is about the whole run.
   func say(_ line: String) { StandardStreams.writeError("\(line)\n") }
 
-  /// Draws the progress for the last time.
   func finish() {
     state.withLock { state in
       guard !state.isFinished else { return }

@@ -12,7 +12,6 @@ struct ProgressRenderer: Sendable {
   /// Returns the columns of the terminal, which are read for each drawing, because terminals are
   /// resized; nil for a file, a pipe, or a log, where complete lines are written at intervals.
   private let columns: (@Sendable () -> Int)?
-  /// The minimum time between two updates.
   private let interval: Duration
   private var lastUpdate: Duration?
 
@@ -60,7 +59,6 @@ struct ProgressRenderer: Sendable {
   }
 }
 
-/// Properties of the terminal.
 enum Terminal {
   /// Returns whether `descriptor` is a terminal on which a line can be redrawn; `TERM=dumb` means
   /// that the cursor can't move.

@@ -20,7 +20,6 @@ final class UnreliableBackend: Sendable {
   /// The address of the server, after it has started.
   let address: Promise<String>
   let faults = Mutex(Faults())
-
   private let hasStarted: Resolver<String>
   private let answer: @Sendable (_ id: Int) -> any Encodable & Sendable
   private let fate: (@Sendable (Call) -> Fate)?

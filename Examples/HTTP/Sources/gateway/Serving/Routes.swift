@@ -1,10 +1,7 @@
-import Foundation
 import HTTPTypes
 import Hummingbird
-import Logging
 import PledgeDiagnostics
 
-/// The endpoints of the gateway.
 struct Routes: Sendable {
   let pages: PageGateway
   let backends: [UnreliableBackend]

@@ -17,7 +17,6 @@ import Testing
   /// Options for four connections to each file, however small it is.
   let fourConnections = Options(split: 4, minimumSegment: 1000)
 
-  /// Downloads files, and returns the outcomes.
   func outcomes(
     of files: [Download], options: Options = Options(), from network: SimulatedNetwork,
     report: @escaping @Sendable (Event) -> Void = { _ in }
@@ -30,7 +29,6 @@ import Testing
     return try #require(try work.currentResult?.get())
   }
 
-  /// Downloads `x` from one server, and returns the outcome.
   func outcome(
     of url: String = "http://a/x", checksum: Bool = true, options: Options = Options(),
     mirrors: [String] = [], from network: SimulatedNetwork,

@@ -68,7 +68,6 @@ struct SplitMix: RandomNumberGenerator {
   }
 }
 
-/// The response of a simulated server.
 struct Reply {
   var status = 200
   var headers: [String: String] = [:]
@@ -82,7 +81,6 @@ struct Reply {
   var pause = Duration.milliseconds(1)
 }
 
-/// A request to a simulated server.
 struct Asked {
   let url: URL
   let headers: [String: String]
@@ -231,7 +229,6 @@ private final class SimulatedPart: Part, @unchecked Sendable {
   }
 
   func save(_ resume: ResumeState) { (disk.records[name], latest) = (resume, nil) }
-
   func keep(_ resume: ResumeState) { latest = resume }
 
   func restart() {
