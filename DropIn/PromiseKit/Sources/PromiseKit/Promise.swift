@@ -1,4 +1,3 @@
-import Foundation
 @_spi(DropIns) import Pledge
 
 /// The eventual result of an operation: a value or an error.

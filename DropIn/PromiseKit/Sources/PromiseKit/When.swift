@@ -1,4 +1,3 @@
-import Foundation
 @_spi(DropIns) import Pledge
 
 /// Waits for all `thenables`, and returns a promise for their values in the same order.

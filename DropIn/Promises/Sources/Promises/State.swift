@@ -1,4 +1,3 @@
-import Foundation
 import Pledge
 
 // Properties for tests that use `@testable import Promises`.
@@ -10,9 +9,7 @@ extension Promise {
 
   @inlinable
   var isPending: Bool { storage.isPending }
-
   var isFulfilled: Bool { if case .success = storage.currentResult { true } else { false } }
-
   var isRejected: Bool { if case .failure = storage.currentResult { true } else { false } }
 
   /// The value; nil if the promise isn't fulfilled, or if the value itself is nil.
