@@ -46,8 +46,8 @@ struct FetchProcess {
 }
 
 extension ScratchFolder {
-  /// Runs `fetch` in this folder until it ends, and returns its output; records an issue if it doesn't end
-  /// with `status`.
+  /// Runs `fetch` in this folder until it ends, and returns its output; records an issue if it
+  /// doesn't end with `status`.
   @discardableResult
   func fetch(
     _ arguments: [String], setup: String = "true", status: Int32 = 0,

@@ -4,8 +4,8 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// A server on this machine that sends bytes specified by a test, with or without TLS, until the tests
-/// end.
+/// A server on this machine that sends bytes specified by a test, with or without TLS, until the
+/// tests end.
 ///
 /// All of it runs on an event loop of its own, because those of the program can be blocked by a test,
 /// and other tests can keep the threads of tasks for longer than a client waits.

@@ -168,8 +168,8 @@ final class ReferenceSystem: System, @unchecked Sendable {
     return result
   }
 
-  /// Returns a promise with the same result, which is another consumer of `source`; `body` runs before
-  /// it settles.
+  /// Returns a promise with the same result, which is another consumer of `source`; `body` runs
+  /// before it settles.
   private func copy(
     _ source: Promise, isShield: Bool = false, hearsAbandonment: Bool = false,
     _ body: @escaping () -> Void = {}
