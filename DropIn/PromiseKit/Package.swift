@@ -16,8 +16,7 @@ let package = Package(
   products: [
     .library(name: "PromiseKit", targets: ["PromiseKit"]),
     .library(name: "PMKFoundation", targets: ["PMKFoundation"]),
-    .library(
-      name: "PromiseKit-Dynamic", type: .dynamic, targets: ["PromiseKit", "PMKFoundation"]),
+    .library(name: "PromiseKit-Dynamic", type: .dynamic, targets: ["PromiseKit", "PMKFoundation"]),
   ],
   traits: [
     .default(enabledTraits: ["Static"]),

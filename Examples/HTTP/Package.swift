@@ -1,6 +1,10 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
+func products(_ names: String..., of package: String) -> [Target.Dependency] {
+  names.map { .product(name: $0, package: package) }
+}
+
 let package = Package(
   name: "HTTP",
   platforms: [.macOS(.v15)],
@@ -22,65 +26,38 @@ let package = Package(
   targets: [
     .executableTarget(
       name: "fetch",
-      dependencies: [
-        .product(name: "Pledge", package: "Pledge"),
-        .product(name: "PledgeAsyncHTTPClient", package: "Pledge"),
-        .product(name: "PledgeFoundation", package: "Pledge"),
-        .product(name: "PledgeNIO", package: "Pledge"),
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "AsyncHTTPClient", package: "async-http-client"),
-        .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "NIOHTTP1", package: "swift-nio"),
-        .product(name: "NIOSSL", package: "swift-nio-ssl"),
-      ]),
+      dependencies: products(
+        "Pledge", "PledgeAsyncHTTPClient", "PledgeFoundation", "PledgeNIO", of: "Pledge")
+        + products("ArgumentParser", of: "swift-argument-parser")
+        + products("AsyncHTTPClient", of: "async-http-client")
+        + products("Crypto", of: "swift-crypto")
+        + products("NIOCore", "NIOPosix", "NIOHTTP1", of: "swift-nio")
+        + products("NIOSSL", of: "swift-nio-ssl")),
     .executableTarget(
       name: "gateway",
-      dependencies: [
-        .product(name: "Pledge", package: "Pledge"),
-        .product(name: "PledgeAsyncHTTPClient", package: "Pledge"),
-        .product(name: "PledgeDiagnostics", package: "Pledge"),
-        .product(name: "PledgeLifecycle", package: "Pledge"),
-        .product(name: "PledgeLogging", package: "Pledge"),
-        .product(name: "PledgeMetrics", package: "Pledge"),
-        .product(name: "PledgeNIO", package: "Pledge"),
-        .product(name: "PledgeTracing", package: "Pledge"),
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "AsyncHTTPClient", package: "async-http-client"),
-        .product(name: "Hummingbird", package: "hummingbird"),
-        .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
-        .product(name: "Logging", package: "swift-log"),
-        .product(name: "Metrics", package: "swift-metrics"),
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOFoundationCompat", package: "swift-nio"),
-        .product(name: "NIOHTTP1", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-        .product(name: "Tracing", package: "swift-distributed-tracing"),
-        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-      ], resources: [.embedInCode("Serving/live.html")]),
+      dependencies: products(
+        "Pledge", "PledgeAsyncHTTPClient", "PledgeDiagnostics", "PledgeLifecycle", "PledgeLogging",
+        "PledgeMetrics", "PledgeNIO", "PledgeTracing", of: "Pledge")
+        + products("ArgumentParser", of: "swift-argument-parser")
+        + products("AsyncHTTPClient", of: "async-http-client")
+        + products("Hummingbird", of: "hummingbird")
+        + products("InMemoryTracing", "Tracing", of: "swift-distributed-tracing")
+        + products("Logging", of: "swift-log") + products("Metrics", of: "swift-metrics")
+        + products("NIOCore", "NIOFoundationCompat", "NIOHTTP1", "NIOPosix", of: "swift-nio")
+        + products("ServiceLifecycle", "UnixSignals", of: "swift-service-lifecycle"),
+      resources: [.embedInCode("Serving/live.html")]),
     .testTarget(
       name: "FetchTests",
-      dependencies: [
-        "fetch",
-        .product(name: "Pledge", package: "Pledge"),
-        .product(name: "PledgeFoundation", package: "Pledge"),
-        .product(name: "PledgeTesting", package: "Pledge"),
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "NIOSSL", package: "swift-nio-ssl"),
-      ]),
+      dependencies: ["fetch"]
+        + products("Pledge", "PledgeFoundation", "PledgeTesting", of: "Pledge")
+        + products("NIOCore", "NIOPosix", of: "swift-nio") + products("NIOSSL", of: "swift-nio-ssl")
+    ),
     .testTarget(
       name: "GatewayTests",
-      dependencies: [
-        "gateway",
-        .product(name: "PledgeTesting", package: "Pledge"),
-        .product(name: "InMemoryLogging", package: "swift-log"),
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "AsyncHTTPClient", package: "async-http-client"),
-      ]),
+      dependencies: ["gateway"] + products("PledgeTesting", of: "Pledge")
+        + products("InMemoryLogging", of: "swift-log")
+        + products("NIOCore", "NIOPosix", of: "swift-nio")
+        + products("AsyncHTTPClient", of: "async-http-client")),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -16,16 +16,12 @@ struct Bench: ParsableCommand {
 
   @Option(help: "Only cells whose 'workload/library' matches this regular expression.")
   var filter: String?
-
   @Option(help: "Timed rounds, at least; 0 only counts allocations and memory.")
   var rounds = 7
-
   @Option(help: "Give up a cell that takes longer than so many seconds for a round.")
   var timeout = 120
-
   @Option(help: "Write the tables to this Markdown file, rather than to standard output.")
   var md: String?
-
   @Flag(help: "List workloads and libraries, and measure nothing.")
   var list = false
 

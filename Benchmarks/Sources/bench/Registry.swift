@@ -47,24 +47,50 @@ struct Registry {
   mutating func add(
     _ workload: String, library: String, limit: Limit? = nil, note: String? = nil,
     _ body: @escaping @Sendable (_ size: Int) -> Void
-  ) {
-    insert(workload, library, limit, note, .sync(body))
-  }
+  ) { insert(workload, library, limit, note, .sync(body)) }
 
   /// Adds a body that runs in a task; the start of the task isn't timed.
   mutating func addAsync(
     _ workload: String, library: String, limit: Limit? = nil, note: String? = nil,
     _ body: @escaping @Sendable (_ size: Int) async -> Void
-  ) {
-    insert(workload, library, limit, note, .async(body))
-  }
+  ) { insert(workload, library, limit, note, .async(body)) }
 
   /// Adds a closure that creates one object whose memory is measured while it is alive.
   mutating func addPending<Object>(
     _ workload: String, library: String, note: String? = nil,
     _ make: @escaping @Sendable () -> Object
+  ) { insert(workload, library, nil, note, .pending { Measurement.keeping($0, make) }) }
+
+  /// Adds the workloads in which two threads collide on each of many promises.
+  ///
+  /// Inlined, so that the compiler sees the calls to the library.
+  @inline(__always)
+  mutating func addContended<Source: Sendable>(
+    library: String, note: String? = nil, _ make: @escaping @Sendable () -> Source,
+    settle: @escaping @Sendable (Source, Int) -> Void,
+    observe: @escaping @Sendable (Source, Latch) -> Void
   ) {
-    insert(workload, library, nil, note, .pending { Measurement.keeping($0, make) })
+    add("contended-observe", library: library, note: note) { count in
+      let sources = (0..<count).map { _ in make() }
+      let latch = Latch(count)
+      contend(count) {
+        settle(sources[$0], $0)
+      } _: {
+        observe(sources[$0], latch)
+      }
+      latch.wait()
+    }
+    add("contended-settle", library: library, note: note) { count in
+      let sources = (0..<count).map { _ in make() }
+      let latch = Latch(count)
+      for source in sources { observe(source, latch) }
+      contend(count) {
+        settle(sources[$0], $0)
+      } _: {
+        settle(sources[$0], -$0)
+      }
+      latch.wait()
+    }
   }
 
   subscript(workload: String, library: String) -> Cell? {
@@ -76,7 +102,6 @@ struct Registry {
   ) {
     guard let workload = Workload[name] else { fatalError("there is no workload \(name)") }
     precondition(self[name, library] == nil, "\(library) already has a \(name)")
-    cells.append(
-      Cell(workload: workload, library: library, limit: limit, note: note, body: body))
+    cells.append(Cell(workload: workload, library: library, limit: limit, note: note, body: body))
   }
 }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 
 /// Checks that names match, the comparison that decides `check-costs`, and how numbers are written.
 ///
@@ -60,8 +59,7 @@ extension Checker {
       }
     }
     for path in HotPath.all {
-      expect(
-        registry[path.workload, HotPath.library] != nil, "a hot path names \(path.workload)")
+      expect(registry[path.workload, HotPath.library] != nil, "a hot path names \(path.workload)")
     }
   }
 
@@ -96,8 +94,7 @@ extension Checker {
     expect(verdicts(Self.table(instructions: 800, allocations: 0)), is: [.better, .same])
 
     var grown = before
-    grown.costs.append(
-      Cost(workload: "new", unit: "link", quantity: .bytes, value: 1))
+    grown.costs.append(Cost(workload: "new", unit: "link", quantity: .bytes, value: 1))
     expect(CostComparison(of: before, with: before, tolerance: 0.1).passes, "failed its own costs")
     expect(!CostComparison(of: grown, with: before, tolerance: 0.1).passes, "let a new cost pass")
     expect(!CostComparison(of: before, with: grown, tolerance: 0.1).passes, "let a stale cost pass")

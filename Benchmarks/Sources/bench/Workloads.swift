@@ -21,7 +21,6 @@ struct Workload: Sendable {
   let summary: String
 
   func units(_ size: Int) -> Int { size * unitsPerSize }
-
   func repeats(_ size: Int) -> Int { max(1, sizePerRound / size) }
 }
 
@@ -44,8 +43,8 @@ extension Workload {
         unitsPerSize: chainLength,
         summary: "Ten `map`s that hop to no queue on a pending promise, then settle it."),
       Workload(
-        name: "queue-chain", unit: "link", floor: "GCD", sizes: [2_000],
-        unitsPerSize: chainLength, isLockStep: true,
+        name: "queue-chain", unit: "link", floor: "GCD", sizes: [2_000], unitsPerSize: chainLength,
+        isLockStep: true,
         summary:
           "Ten `map`s on one serial queue on a pending promise, settle it, wait for the last."),
       Workload(
@@ -108,16 +107,14 @@ extension Workload {
   private static func policy(
     _ name: String, _ unit: String, _ size: Int, _ summary: String
   ) -> Workload {
-    Workload(
-      name: "policy-\(name)", unit: unit, floor: "By hand", sizes: [size], summary: summary)
+    Workload(name: "policy-\(name)", unit: unit, floor: "By hand", sizes: [size], summary: summary)
   }
 
   static subscript(name: String) -> Workload? { all.first { $0.name == name } }
 
   private static func googleThen(_ count: Int) -> Workload {
     Workload(
-      name: "google-then-\(count)", unit: "try", floor: "GCD", sizes: [10_000],
-      isLockStep: true,
+      name: "google-then-\(count)", unit: "try", floor: "GCD", sizes: [10_000], isLockStep: true,
       summary: "A resolved promise, \(count) `then` on a serial queue, wait for the last.")
   }
 }

@@ -26,19 +26,17 @@ enum Tracing {
 
   static func main() async throws {
     let arguments = CommandLine.arguments.dropFirst()
+    let number = arguments.last.flatMap { Int($0) }
     if let kind = arguments.first, ["released", "pending"].contains(kind) {
-      return printMemory(
-        of: arguments.last.flatMap { Int($0) } ?? 50_000, isPending: kind == "pending")
+      return printMemory(of: number ?? 50_000, isPending: kind == "pending")
     }
-    if arguments.first == "work", let calls = arguments.last.flatMap({ Int($0) }),
+    if arguments.first == "work", let number,
       let index = arguments.dropFirst().first.flatMap({ Int($0) }),
       Mode.allCases.indices.contains(index)
     {
-      return work(Mode.allCases[index], calls: calls)
+      return work(Mode.allCases[index], calls: number)
     }
-    if arguments.first == "threads" {
-      return await printThreads(arguments.last.flatMap { Int($0) } ?? 40)
-    }
+    if arguments.first == "threads" { return await printThreads(number ?? 40) }
     let rounds = arguments.first.flatMap { Int($0) } ?? 7
     await printCosts(rounds)
     await printThreads(rounds * 4)
@@ -51,9 +49,7 @@ enum Tracing {
     for workload in Workload.all {
       var times: [Mode: [Double]] = [:]
       for _ in 0..<rounds {
-        for mode in Mode.allCases {
-          times[mode, default: []].append(await measure(workload, mode))
-        }
+        for mode in Mode.allCases { times[mode, default: []].append(await measure(workload, mode)) }
       }
       let medians = Mode.allCases.map { median(times[$0] ?? []) }
       let cells = medians.map { time in
@@ -136,11 +132,7 @@ enum Tracing {
     func work(_ sources: ArraySlice<(promise: Promise<Int>, resolver: Resolver<Int>)>) -> Int {
       let before = residentBytes()
       for source in sources {
-        if isPending {
-          _ = source.promise.map(on: .immediate) { $0 + 1 }
-        } else {
-          Workload.round()
-        }
+        if isPending { _ = source.promise.map(on: .immediate) { $0 + 1 } } else { Workload.round() }
       }
       return residentBytes() - before
     }

@@ -7,7 +7,6 @@ struct Workload: Sendable {
   let promises: Int
   let calls: Int
   let run: @Sendable () async -> Void
-
   static let links = 100
 
   static func round() {

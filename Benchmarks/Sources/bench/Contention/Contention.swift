@@ -13,13 +13,10 @@ struct Contention: ParsableCommand {
 
   @Option(help: "Only rows whose name matches this regular expression.")
   var rows = ""
-
   @Option(help: "The numbers of threads.")
   var threads: [Int] = [1, 2, 4, 8, 32]
-
   @Option(help: "Milliseconds for each measurement.")
   var milliseconds = 200
-
   @Option(help: "Measurements of each; the median is printed.")
   var rounds = 3
 

@@ -7,7 +7,6 @@ import Synchronization
 /// `@unchecked Sendable`: `units` is used by the thread, and read after it has ended.
 final class Lane: @unchecked Sendable {
   static let batch = 64
-
   private(set) var units = 0
   private let nanoseconds = Atomic<UInt64>(0)
   private let outstanding = Atomic<Int>(0)

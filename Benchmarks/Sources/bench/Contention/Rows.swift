@@ -169,13 +169,7 @@ struct ContentionRow: Sendable {
           Promise.value(unit).done(on: queues[thread]) { _ in done() }.ignoreErrors()
         }
       },
-      actor: { threads in
-        let actors = (0..<threads).map { _ in HandCache() }
-        return { thread, unit, done in
-          Task { await actors[thread].run(done) }
-        }
-      },
-      mutex: nil),
+      actor: handActors, mutex: nil),
     ContentionRow(
       name: "one shared promise",
       pledge: { _ in
@@ -252,6 +246,12 @@ struct ContentionRow: Sendable {
     }
   }
 
+  /// Work on one of `count` actors.
+  @Sendable private static func handActors(_ count: Int) -> Work {
+    let actors = (0..<count).map { _ in HandCache() }
+    return { thread, _, done in Task { await actors[thread % actors.count].run(done) } }
+  }
+
   private static func onActors(_ name: String, isShared: Bool) -> ContentionRow {
     ContentionRow(
       name: name,
@@ -262,17 +262,10 @@ struct ContentionRow: Sendable {
             .ignoreErrors()
         }
       },
-      actor: { threads in
-        let actors = (0..<(isShared ? 1 : threads)).map { _ in HandCache() }
-        return { thread, unit, done in
-          Task { await actors[thread % actors.count].run(done) }
-        }
-      },
+      actor: { threads in handActors(isShared ? 1 : threads) },
       mutex: { threads in
         let locks = (0..<(isShared ? 1 : threads)).map { _ in Locked(()) }
-        return { thread, unit, done in
-          locks[thread % locks.count].with { _ in done() }
-        }
+        return { thread, unit, done in locks[thread % locks.count].with { _ in done() } }
       })
   }
 }

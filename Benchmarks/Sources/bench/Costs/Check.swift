@@ -13,10 +13,8 @@ struct Check: ParsableCommand {
 
   @Option(help: "The file with the baseline.")
   var baseline = "Benchmarks/costs.txt"
-
   @Option(help: "By how many per cent a cost may grow.")
   var tolerance = 10.0
-
   @Flag(help: "Write the baseline rather than compare with it.")
   var update = false
 
@@ -48,9 +46,7 @@ struct Check: ParsableCommand {
     guard let text = try? String(contentsOfFile: baseline, encoding: .utf8) else {
       throw ToolError(description: "Cannot read \(baseline); --update writes it.")
     }
-    do {
-      return try CostTable(parsing: text)
-    } catch {
+    do { return try CostTable(parsing: text) } catch {
       throw ToolError(description: "\(baseline), \(error)")
     }
   }

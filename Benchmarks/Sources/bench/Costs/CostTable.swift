@@ -9,6 +9,11 @@ struct Cost: Equatable {
 
   var label: String { "\(workload), \(quantity.rawValue) per \(unit)" }
 
+  /// What it is, as the first columns of a table.
+  var columns: String {
+    workload.padded(to: 20) + unit.padded(to: 10) + quantity.rawValue.padded(to: 14)
+  }
+
   /// Returns the maximum of the current value, given this baseline.
   func limit(tolerance: Double) -> Double {
     let tolerance = max(tolerance, HotPath.noise[workload] ?? 0)
@@ -30,7 +35,6 @@ struct CostTable: Equatable {
 // MARK: - Text
 
 extension CostTable {
-  /// An invalid line of the file.
   struct ParseError: Error, Equatable, CustomStringConvertible {
     let line: Int
     let problem: String
@@ -42,8 +46,7 @@ extension CostTable {
 
   /// Parses the text that `text` returns.
   init(parsing text: String) throws(ParseError) {
-    toolchain = ""
-    costs = []
+    (toolchain, costs) = ("", [])
     for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
     {
       if line.hasPrefix(Self.toolchainMark) {
@@ -61,12 +64,10 @@ extension CostTable {
       guard let value = Double(fields[3]), value.isFinite, value >= 0 else {
         throw ParseError(line: index + 1, problem: "'\(fields[3])' is no cost")
       }
-      costs.append(
-        Cost(workload: fields[0], unit: fields[1], quantity: quantity, value: value))
+      costs.append(Cost(workload: fields[0], unit: fields[1], quantity: quantity, value: value))
     }
   }
 
-  /// The file's content.
   var text: String {
     let head = """
       # What a unit of work on Pledge's hot paths costs: user-space instructions without start-up,
@@ -76,10 +77,7 @@ extension CostTable {
 
 
       """
-    let lines = costs.map { cost in
-      let name = cost.workload.padded(to: 20) + cost.unit.padded(to: 10)
-      return name + cost.quantity.rawValue.padded(to: 14) + cost.quantity.format(cost.value)
-    }
+    let lines = costs.map { $0.columns + $0.quantity.format($0.value) }
     return head + lines.joined(separator: "\n") + "\n"
   }
 }
@@ -108,13 +106,10 @@ struct CostComparison {
     let baseline: Cost?
     let verdict: Verdict
 
-    /// One line of the table.
     var text: String {
-      var line = now.workload.padded(to: 20) + now.unit.padded(to: 10)
-      line += now.quantity.rawValue.padded(to: 14)
+      var line = now.columns
       line += (baseline.map { now.quantity.format($0.value) } ?? "       –") + "  "
-      line += now.quantity.format(now.value) + "  "
-      line += verdict.rawValue
+      line += now.quantity.format(now.value) + "  " + verdict.rawValue
       guard let before = baseline?.value, before > 0, verdict != .same else { return line }
       return line + String(format: " (%+.1f %%)", 100 * (now.value / before - 1))
     }
@@ -154,7 +149,6 @@ struct CostComparison {
     stale.isEmpty && rows.allSatisfy { $0.verdict == .same || $0.verdict == .better }
   }
 
-  /// The table as text.
   var text: String {
     var text = "workload".padded(to: 20) + "per".padded(to: 10) + "quantity".padded(to: 14)
     text += "baseline       now\n"

@@ -2,7 +2,6 @@
 enum Quantity: String, CaseIterable {
   /// Instructions in user space.
   case instructions
-  /// Heap blocks allocated.
   case allocations
   /// Heap bytes in use while the objects are alive.
   case bytes
@@ -29,9 +28,7 @@ struct HotPath {
   let quantities: [Quantity]
 
   private init(_ workload: String, size: Int, times: Int = 1, _ quantities: Quantity...) {
-    self.workload = workload
-    self.size = size
-    self.times = times
+    (self.workload, self.size, self.times) = (workload, size, times)
     self.quantities = quantities
   }
 

@@ -2,9 +2,7 @@ import Foundation
 import Pledge
 
 /// An error for a tool that a command needs and that isn't available.
-struct ToolError: Error, CustomStringConvertible {
-  let description: String
-}
+struct ToolError: Error, CustomStringConvertible { let description: String }
 
 /// Runs a program until it exits, and returns its output.
 func runTool(_ name: String, _ arguments: [String]) throws(ToolError) -> String {

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Dispatch
 import Foundation
 import MallocCounter
 import OneCore
@@ -11,7 +10,6 @@ import OneCore
 /// Times all libraries for one workload and size, interleaved.
 struct Rounds: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "child-rounds", shouldDisplay: false)
-
   @Option var workload: String
   @Option var size: Int
   @Option var timedRounds: Int
@@ -42,7 +40,6 @@ struct Rounds: ParsableCommand {
 /// Counts the allocations and the peak memory of one cell.
 struct Count: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "child-count", shouldDisplay: false)
-
   @Option var workload: String
   @Option var size: Int
   @Option var library: String

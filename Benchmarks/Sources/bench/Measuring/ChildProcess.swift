@@ -11,18 +11,12 @@ struct Event {
   init?(_ line: Substring) {
     let fields = line.split(separator: "\t", omittingEmptySubsequences: false)
     guard fields.count == 4, fields[0] == "bench" else { return nil }
-    name = String(fields[1])
-    library = String(fields[2])
-    value = Double(fields[3]) ?? .nan
+    (name, library, value) = (String(fields[1]), String(fields[2]), Double(fields[3]) ?? .nan)
   }
 }
 
-/// The reason why a child failed.
-struct ChildFailure: Error {
-  let reason: String
-}
+struct ChildFailure: Error { let reason: String }
 
-/// Returns the location of this program.
 func ownExecutable() -> URL {
   #if os(Linux)
     URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
@@ -60,8 +54,7 @@ func runChild(
     }
   }
   process.waitUntilExit()
-  let timedOut = watchdog.stop()
-  if timedOut { throw ChildFailure(reason: "no end after \(silence) s") }
+  if watchdog.stop() { throw ChildFailure(reason: "no end after \(silence) s") }
   let status = process.terminationStatus
   if process.terminationReason == .uncaughtSignal {
     throw ChildFailure(reason: "crash, signal \(status)")

@@ -15,18 +15,14 @@ struct Measurement: Sendable {
   static func keeping<Object>(_ count: Int, _ make: () -> Object) -> Measurement {
     var kept: [Object] = []
     kept.reserveCapacity(count)
-    let result = measure {
-      for _ in 0..<count { kept.append(make()) }
-    }
+    let result = measure { for _ in 0..<count { kept.append(make()) } }
     consume(kept)
     return result.measurement(bytes: \.live_bytes)
   }
 
-  /// Measures one call of a cell's body.
   static func of(_ body: Registry.Body, size: Int) -> Measurement {
     switch body {
-    case .sync(let body):
-      return measure { body(size) }.measurement(bytes: \.bytes)
+    case .sync(let body): return measure { body(size) }.measurement(bytes: \.bytes)
     case .async(let body):
       let slot = Slot(Measurement())
       let done = DispatchSemaphore(value: 0)
@@ -38,8 +34,7 @@ struct Measurement: Sendable {
       }
       done.wait()
       return slot.value
-    case .pending(let body):
-      return body(size)
+    case .pending(let body): return body(size)
     }
   }
 
@@ -79,10 +74,7 @@ func peakResidentBytes() -> Int {
   #if os(Linux)
     let status = (try? String(contentsOfFile: "/proc/thread-self/status", encoding: .utf8)) ?? ""
     let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
-    let kilobytes = line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap {
-      Int($0)
-    }
-    return (kilobytes ?? 0) * 1024
+    return (line.flatMap { Int($0.filter(\.isNumber)) } ?? 0) * 1024
   #else
     var usage = rusage()
     getrusage(RUSAGE_SELF, &usage)

@@ -18,7 +18,6 @@ struct Runner {
   let cells: [Registry.Cell]
   let rounds: Int
   let timeout: Int
-
   private(set) var results: [CellResult] = []
   /// The peak memory of a child that does no work.
   private(set) var idlePeak = 0
@@ -28,9 +27,7 @@ struct Runner {
       let candidates = cells.filter { $0.workload.name == workload.name }
       var broken: Set<String> = []
       for size in Set(candidates.flatMap(\.sizes)).sorted() {
-        let group = candidates.filter { cell in
-          !broken.contains(cell.library) && runs(cell, at: size)
-        }
+        let group = candidates.filter { !broken.contains($0.library) && runs($0, at: size) }
         var measured = group.map { cell in
           // The report has allocations and memory of Pledge only.
           cell.library == Goal.library
@@ -139,6 +136,4 @@ func median(_ samples: [Double]) -> Double? {
 }
 
 /// Prints a progress message to standard error.
-func tell(_ message: String) {
-  FileHandle.standardError.write(Data((message + "\n").utf8))
-}
+func tell(_ message: String) { FileHandle.standardError.write(Data((message + "\n").utf8)) }

@@ -29,9 +29,7 @@ func addGCD(to registry: inout Registry) {
   }
   registry.add("google-concurrent", library: library) { count in
     let latch = Latch(count)
-    for _ in 0..<count {
-      concurrent.async { latch.countDown() }
-    }
+    for _ in 0..<count { concurrent.async { latch.countDown() } }
     latch.wait()
   }
   registry.add("queue-chain", library: library) { hopChains($0, on: serial) }

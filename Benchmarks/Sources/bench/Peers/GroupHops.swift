@@ -28,9 +28,7 @@ func addGroupHops(to registry: inout Registry) {
   }
   registry.add("google-concurrent", library: library) { count in
     let latch = Latch(count)
-    for _ in 0..<count {
-      HopBox(1).observe(on: concurrent, group) { _ in latch.countDown() }
-    }
+    for _ in 0..<count { HopBox(1).observe(on: concurrent, group) { _ in latch.countDown() } }
     latch.wait()
   }
   registry.add("fan-in", library: library) { count in
@@ -63,26 +61,12 @@ func addGroupHops(to registry: inout Registry) {
     latch.wait()
     check(total.value, is: count)
   }
-  registry.add("contended-observe", library: library) { count in
-    let boxes = (0..<count).map { _ in HopBox() }
-    let latch = Latch(count)
-    contend(count) { number in
-      boxes[number].fulfill(number)
-    } _: { number in
-      boxes[number].observe(on: serial, group) { _ in latch.countDown() }
-    }
-    latch.wait()
-  }
-  registry.add("contended-settle", library: library) { count in
-    let boxes = (0..<count).map { _ in HopBox() }
-    let latch = Latch(count)
-    for box in boxes { box.observe(on: serial, group) { _ in latch.countDown() } }
-    contend(count) { number in
-      boxes[number].fulfill(number)
-    } _: { number in
-      boxes[number].fulfill(-number)
-    }
-    latch.wait()
+  registry.addContended(library: library) {
+    HopBox()
+  } settle: {
+    $0.fulfill($1)
+  } observe: { box, latch in
+    box.observe(on: serial, group) { _ in latch.countDown() }
   }
 }
 
@@ -115,8 +99,7 @@ private final class HopBox: Sendable {
     let observer = Observer(queue: queue, group: group, handler: handler)
     let value: Int? = state.withLock { state in
       switch state {
-      case .fulfilled(let value):
-        return value
+      case .fulfilled(let value): return value
       case .pending(var observers):
         // Removed from the state, so that it is appended to in place.
         state = .pending([])

@@ -28,17 +28,21 @@
     registry.add("inline-chain", library: library) { chains in
       onNIOLoop { nioInlineChains(chains, on: nioLoop) }
     }
-    registry.add("queue-chain", library: library) { hopChains($0, on: nioLoop) }
+    registry.add("queue-chain", library: library) { hopChains($0) }
     registry.add("resolved-map", library: library) { count in
       onNIOLoop { nioResolvedMaps(count, on: nioLoop) }
     }
-    registry.add("fan-in", library: library) { count in
-      onNIOLoop { nioFanIn(count, on: nioLoop) }
-    }
+    registry.add("fan-in", library: library) { count in onNIOLoop { nioFanIn(count, on: nioLoop) } }
     registry.add("fan-out", library: library) { count in
       onNIOLoop { nioFanOut(count, on: nioLoop) }
     }
-    addContended(to: &registry, library)
+    registry.addContended(library: library) {
+      nioLoop.makePromise(of: Int.self)
+    } settle: {
+      $0.succeed($1)
+    } observe: { promise, latch in
+      promise.futureResult.whenSuccess { _ in latch.countDown() }
+    }
     addAwaiting(to: &registry, library)
   }
 
@@ -53,30 +57,6 @@
       done.signal()
     }
     done.wait()
-  }
-
-  private func addContended(to registry: inout Registry, _ library: String) {
-    registry.add("contended-observe", library: library) { count in
-      let promises = (0..<count).map { _ in nioLoop.makePromise(of: Int.self) }
-      let latch = Latch(count)
-      contend(count) { number in
-        promises[number].succeed(number)
-      } _: { number in
-        promises[number].futureResult.whenSuccess { _ in latch.countDown() }
-      }
-      latch.wait()
-    }
-    registry.add("contended-settle", library: library) { count in
-      let promises = (0..<count).map { _ in nioLoop.makePromise(of: Int.self) }
-      let latch = Latch(count)
-      for promise in promises { promise.futureResult.whenSuccess { _ in latch.countDown() } }
-      contend(count) { number in
-        promises[number].succeed(number)
-      } _: { number in
-        promises[number].succeed(-number)
-      }
-      latch.wait()
-    }
   }
 
   private func addAwaiting(to registry: inout Registry, _ library: String) {
@@ -104,7 +84,7 @@
     }
   }
 
-  private func hopChains(_ chains: Int, on loop: any EventLoop) {
+  private func hopChains(_ chains: Int) {
     let done = DispatchSemaphore(value: 0)
     let total = Slot(0)
     for _ in 0..<chains {

@@ -15,12 +15,8 @@
     registry.add("resolved-map", library: library) { count in
       nioResolvedMaps(count, on: EmbeddedEventLoop())
     }
-    registry.add("fan-in", library: library) { count in
-      nioFanIn(count, on: EmbeddedEventLoop())
-    }
-    registry.add("fan-out", library: library) { count in
-      nioFanOut(count, on: EmbeddedEventLoop())
-    }
+    registry.add("fan-in", library: library) { count in nioFanIn(count, on: EmbeddedEventLoop()) }
+    registry.add("fan-out", library: library) { count in nioFanOut(count, on: EmbeddedEventLoop()) }
     registry.add("recursive-loop", library: library, limit: .stack(above: 20_000)) { rounds in
       let slot = Slot(0)
       step(0, rounds, on: EmbeddedEventLoop()).whenSuccess { slot.value = $0 }

@@ -24,9 +24,7 @@
     }
     registry.add("google-concurrent", library: library) { count in
       let latch = Latch(count)
-      for _ in 0..<count {
-        _ = Promise.value(true).done(on: concurrent) { _ in latch.countDown() }
-      }
+      for _ in 0..<count { _ = Promise.value(true).done(on: concurrent) { _ in latch.countDown() } }
       latch.wait()
     }
     registry.add("inline-chain", library: library) { chains in
@@ -62,7 +60,13 @@
       resolver.fulfill(1)
       check(total.value, is: count)
     }
-    addContended(to: &registry, library)
+    registry.addContended(library: library) {
+      Promise<Int>.pending()
+    } settle: {
+      $0.resolver.fulfill($1)
+    } observe: { source, latch in
+      source.promise.pipe { _ in latch.countDown() }
+    }
     addDepth(to: &registry, library)
     addAwaiting(to: &registry, library)
   }
@@ -94,30 +98,6 @@
       done.wait()
     }
     check(total.value, is: chains * (chainLength + 1))
-  }
-
-  private func addContended(to registry: inout Registry, _ library: String) {
-    registry.add("contended-observe", library: library) { count in
-      let inputs = (0..<count).map { _ in Promise<Int>.pending() }
-      let latch = Latch(count)
-      contend(count) { number in
-        inputs[number].resolver.fulfill(number)
-      } _: { number in
-        inputs[number].promise.pipe { _ in latch.countDown() }
-      }
-      latch.wait()
-    }
-    registry.add("contended-settle", library: library) { count in
-      let inputs = (0..<count).map { _ in Promise<Int>.pending() }
-      let latch = Latch(count)
-      for input in inputs { input.promise.pipe { _ in latch.countDown() } }
-      contend(count) { number in
-        inputs[number].resolver.fulfill(number)
-      } _: { number in
-        inputs[number].resolver.fulfill(-number)
-      }
-      latch.wait()
-    }
   }
 
   private func addDepth(to registry: inout Registry, _ library: String) {

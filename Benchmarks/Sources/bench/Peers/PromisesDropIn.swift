@@ -25,9 +25,7 @@
     }
     registry.add("google-concurrent", library: library) { count in
       let latch = Latch(count)
-      for _ in 0..<count {
-        Promise(true).then(on: concurrent) { _ in latch.countDown() }
-      }
+      for _ in 0..<count { Promise(true).then(on: concurrent) { _ in latch.countDown() } }
       latch.wait()
     }
     registry.add("queue-chain", library: library) { hopChains($0, on: serial) }
@@ -57,9 +55,35 @@
       latch.wait()
       check(total.value, is: count)
     }
-    addContended(to: &registry, library, serial, note: hops)
-    addDepth(to: &registry, library, serial, note: hops)
-    addAwaiting(to: &registry, library)
+    registry.addContended(library: library, note: hops) {
+      Promise<Int>.pending()
+    } settle: {
+      $0.fulfill($1)
+    } observe: { promise, latch in
+      promise.then(on: serial) { _ in latch.countDown() }
+    }
+    registry.add("deep-chain", library: library, note: hops) { links in
+      let done = DispatchSemaphore(value: 0)
+      let result = Slot(0)
+      let promise = Promise<Int>.pending()
+      chain(links, from: promise, on: serial).then(on: serial) { value in
+        result.value = value
+        done.signal()
+      }
+      promise.fulfill(1)
+      done.wait()
+      check(result.value, is: links + 1)
+    }
+    registry.addAsync("await-value", library: library, note: "get()") { count in
+      let promise = Promise(1)
+      var sum = 0
+      for _ in 0..<count { sum &+= (try? await promise.get()) ?? 0 }
+      check(sum, is: count)
+    }
+    registry.addPending("pending-map-bytes", library: library) {
+      let promise = Promise<Int>.pending()
+      return (promise, promise.then { $0 &+ 1 })
+    }
   }
 
   private func chain(
@@ -84,61 +108,5 @@
       done.wait()
     }
     check(total.value, is: chains * (chainLength + 1))
-  }
-
-  private func addContended(
-    to registry: inout Registry, _ library: String, _ queue: DispatchQueue, note: String
-  ) {
-    registry.add("contended-observe", library: library, note: note) { count in
-      let promises = (0..<count).map { _ in Promise<Int>.pending() }
-      let latch = Latch(count)
-      contend(count) { number in
-        promises[number].fulfill(number)
-      } _: { number in
-        promises[number].then(on: queue) { _ in latch.countDown() }
-      }
-      latch.wait()
-    }
-    registry.add("contended-settle", library: library, note: note) { count in
-      let promises = (0..<count).map { _ in Promise<Int>.pending() }
-      let latch = Latch(count)
-      for promise in promises { promise.then(on: queue) { _ in latch.countDown() } }
-      contend(count) { number in
-        promises[number].fulfill(number)
-      } _: { number in
-        promises[number].fulfill(-number)
-      }
-      latch.wait()
-    }
-  }
-
-  private func addDepth(
-    to registry: inout Registry, _ library: String, _ queue: DispatchQueue, note: String
-  ) {
-    registry.add("deep-chain", library: library, note: note) { links in
-      let done = DispatchSemaphore(value: 0)
-      let result = Slot(0)
-      let promise = Promise<Int>.pending()
-      chain(links, from: promise, on: queue).then(on: queue) { value in
-        result.value = value
-        done.signal()
-      }
-      promise.fulfill(1)
-      done.wait()
-      check(result.value, is: links + 1)
-    }
-  }
-
-  private func addAwaiting(to registry: inout Registry, _ library: String) {
-    registry.addAsync("await-value", library: library, note: "get()") { count in
-      let promise = Promise(1)
-      var sum = 0
-      for _ in 0..<count { sum &+= (try? await promise.get()) ?? 0 }
-      check(sum, is: count)
-    }
-    registry.addPending("pending-map-bytes", library: library) {
-      let promise = Promise<Int>.pending()
-      return (promise, promise.then { $0 &+ 1 })
-    }
   }
 #endif

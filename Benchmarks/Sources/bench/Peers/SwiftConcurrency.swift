@@ -1,5 +1,4 @@
 import Dispatch
-import Synchronization
 
 /// The features of the language: tasks, groups, continuations, and plain `async` calls.
 ///
@@ -32,9 +31,7 @@ func addSwiftConcurrency(to registry: inout Registry) {
     latch.wait()
   }
   registry.add("queue-chain", library: library, note: "tasks on one actor") { chains in
-    waitForEach(chains) { previous in
-      Task { @SerialActor in await previous.value &+ 1 }
-    }
+    waitForEach(chains) { previous in Task { @SerialActor in await previous.value &+ 1 } }
   }
   registry.addAsync("resolved-map", library: library, note: "async let") { count in
     let one = Slot(1)
@@ -120,9 +117,7 @@ private func addAwaiting(to registry: inout Registry, _ library: String) {
 }
 
 @globalActor
-private actor SerialActor {
-  static let shared = SerialActor()
-}
+private actor SerialActor { static let shared = SerialActor() }
 
 /// Repeatedly chains ten tasks to a pending one, settles it, and waits for the last.
 private func waitForEach(

@@ -13,7 +13,6 @@ struct Goal {
     case memoryGrowth(from: Int)
     case allocations
     case bytes
-    /// Whether the workload completes.
     case survival
   }
 
@@ -27,15 +26,11 @@ struct Goal {
     _ workload: String, of library: String = Self.library, size: Int, _ measure: Measure,
     atMost limit: Double
   ) {
-    self.library = library
-    self.workload = workload
-    self.size = size
-    self.measure = measure
-    self.limit = limit
+    (self.library, self.workload, self.size) = (library, workload, size)
+    (self.measure, self.limit) = (measure, limit)
   }
 
   static let library = "Pledge"
-
   static let all = pledge + promises + promiseKit
 
   private static let pledge = [
@@ -67,8 +62,7 @@ struct Goal {
       ("google-concurrent", 10_000, 1.5), ("fan-in", 10_000, 2), ("fan-out", 10_000, 2),
       ("contended-observe", 100_000, 3), ("contended-settle", 100_000, 3),
     ].map { workload, size, limit in
-      Goal(
-        workload, of: "Promises module", size: size, .time(against: "Group hops"), atMost: limit)
+      Goal(workload, of: "Promises module", size: size, .time(against: "Group hops"), atMost: limit)
     }
     + ["google-then-1", "google-then-2", "google-then-3", "google-concurrent"].map { workload in
       Goal(
@@ -96,9 +90,9 @@ extension Goal {
   }
 
   func outcome(in report: Report) -> Outcome {
-    guard let workload = Workload[workload],
-      let own = report.result(workload, library, size)
-    else { return .unknown }
+    guard let own = Workload[workload].flatMap({ report.result($0, library, size) }) else {
+      return .unknown
+    }
     if own.failure != nil { return .missed(.infinity) }
     guard let value = value(own, in: report) else { return .unknown }
     return Outcome(value, limit: limit)
@@ -111,8 +105,7 @@ extension Goal {
     case .timeOfExtraThens(let library):
       return quotient(extraThens(self.library, in: report), extraThens(library, in: report))
     case .timeGrowth(let small):
-      let start = report.result(own.workload, own.library, small)
-      return quotient(own.nanoseconds, start?.nanoseconds)
+      return quotient(own.nanoseconds, report.result(own.workload, library, small)?.nanoseconds)
     case .memoryGrowth(let small):
       let start = report.result(own.workload, own.library, small)
       return quotient(own.peakBytes.map(Double.init), start?.peakBytes.map(Double.init))
@@ -139,7 +132,6 @@ extension Goal {
 // MARK: - Text
 
 extension Goal {
-  /// A description of the measure.
   var subject: String {
     let unit = Workload[workload]?.unit ?? "unit"
     let what: String =

@@ -5,7 +5,6 @@ enum Machine {
   /// The compiler's version and target architecture, as in `Swift 6.3.1, x86_64`.
   static var toolchain: String { "\(compiler), \(architecture)" }
 
-  /// Cores, processor, system, and compiler, in one line.
   static var summary: String {
     var facts = ["\(ProcessInfo.processInfo.activeProcessorCount) cores"]
     let information = (try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8)) ?? ""

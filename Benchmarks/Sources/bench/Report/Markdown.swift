@@ -24,9 +24,7 @@ extension Report {
 
 
       """
-    text += goals()
-    text += overview()
-    text += remarks()
+    text += goals() + overview() + remarks()
     return text.trimmingCharacters(in: .newlines) + "\n"
   }
 
@@ -73,7 +71,9 @@ extension Report {
     _ workload: Workload, _ library: String, _ size: Int, _ floor: Double?
   ) -> String {
     guard let result = result(workload, library, size) else {
-      return isBeyondLimit(workload, library, size) ? "✗" : ""
+      // Whether it wasn't run because the size is beyond its limit.
+      let limit = workload.sizes.contains(size) ? cell(workload, library)?.limit?.size : nil
+      return size > limit ?? .max ? "✗" : ""
     }
     if result.failure != nil { return "✗" }
     guard let time = result.nanoseconds else { return "" }
@@ -81,17 +81,12 @@ extension Report {
     return library == workload.floor ? "1 ×" : short(time / floor) + " ×"
   }
 
-  private func ratio(_ result: CellResult?, to other: CellResult?) -> String {
-    guard let time = result?.nanoseconds, let reference = other?.nanoseconds else { return "" }
-    return short(time / reference)
-  }
-
   private func ratioToNIO(_ result: CellResult?) -> String {
-    guard let result else { return "" }
+    guard let result, let time = result.nanoseconds else { return "" }
     let peers = ["NIO embedded", "NIO loop"].lazy.compactMap {
-      self.result(result.workload, $0, result.size)
+      self.result(result.workload, $0, result.size)?.nanoseconds
     }
-    return ratio(result, to: peers.first { $0.nanoseconds != nil })
+    return peers.first.map { short(time / $0) } ?? ""
   }
 
   /// What each workload is, and what the libraries use for it.
@@ -110,15 +105,7 @@ extension Report {
     return text
   }
 
-  /// Whether a library wasn't run at one of the workload's sizes because that is beyond its limit.
-  private func isBeyondLimit(_ workload: Workload, _ library: String, _ size: Int) -> Bool {
-    guard let limit = cell(workload, library)?.limit else { return false }
-    return workload.sizes.contains(size) && size > limit.size
-  }
-
-  private func row(_ cells: [String]) -> String {
-    "| " + cells.joined(separator: " | ") + " |\n"
-  }
+  private func row(_ cells: [String]) -> String { "| " + cells.joined(separator: " | ") + " |\n" }
 
   private func quoted(_ argument: String) -> String {
     let plain = argument.allSatisfy { $0.isLetter || $0.isNumber || "-_./,=:".contains($0) }

@@ -21,9 +21,7 @@ struct Report {
   }
 
   func result(_ workload: Workload, _ library: String, _ size: Int) -> CellResult? {
-    results.first {
-      $0.workload.name == workload.name && $0.library == library && $0.size == size
-    }
+    results.first { $0.workload.name == workload.name && $0.library == library && $0.size == size }
   }
 }
 
@@ -32,10 +30,9 @@ func short(_ value: Double) -> String {
   let fraction = abs(value) >= 100 ? 0 : abs(value) >= 10 ? 1 : 2
   return value.formatted(
     .number.precision(.fractionLength(0...fraction)).rounded(rule: .toNearestOrAwayFromZero)
-      .grouping(.never).locale(.english))
+      .grouping(.never).locale(english))
 }
 
-/// Returns a human-readable count of bytes.
 func bytes(_ value: Double) -> String {
   switch value {
   case Double(1 << 30)...: short(value / Double(1 << 30)) + " GiB"
@@ -46,8 +43,6 @@ func bytes(_ value: Double) -> String {
 }
 
 /// Returns a size with thousands separators.
-func grouped(_ value: Int) -> String { value.formatted(.number.locale(.english)) }
+func grouped(_ value: Int) -> String { value.formatted(.number.locale(english)) }
 
-extension Locale {
-  fileprivate static let english = Locale(identifier: "en_US")
-}
+private let english = Locale(identifier: "en_US")

@@ -21,9 +21,7 @@ func addPolicies(to registry: inout Registry) {
   }
   registry.addAsync("policy-coalescer", library: "Pledge") { count in
     let requests = RequestCoalescer<Int, Int>()
-    await sum(count) { number in
-      try await requests.value(for: number) { try await work(number) }
-    }
+    await sum(count) { number in try await requests.value(for: number) { try await work(number) } }
   }
   registry.addAsync("policy-coalescer-64", library: "Pledge") { count in
     let requests = RequestCoalescer<Int, Int>()
@@ -52,9 +50,7 @@ func addPolicies(to registry: inout Registry) {
     }
   }
   registry.addAsync("policy-timeout", library: "Pledge") { count in
-    await sum(count) { number in
-      try await withTimeout(.seconds(3600)) { try await work(number) }
-    }
+    await sum(count) { number in try await withTimeout(.seconds(3600)) { try await work(number) } }
   }
 }
 
@@ -95,9 +91,7 @@ func addPoliciesByHand(to registry: inout Registry) {
   let tasks = "an actor with tasks"
   registry.addAsync("policy-coalescer", library: library, note: tasks) { count in
     let requests = TaskDictionary()
-    await sum(count) { number in
-      try await requests.value(for: number) { try await work(number) }
-    }
+    await sum(count) { number in try await requests.value(for: number) { try await work(number) } }
   }
   registry.addAsync("policy-coalescer-64", library: library, note: tasks) { count in
     let requests = TaskDictionary()

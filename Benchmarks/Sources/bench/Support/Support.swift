@@ -53,8 +53,7 @@ func contend(
   _ count: Int, _ left: @escaping @Sendable (Int) -> Void,
   _ right: @escaping @Sendable (Int) -> Void
 ) {
-  let leftDone = Milestone()
-  let rightDone = Milestone()
+  let (leftDone, rightDone) = (Milestone(), Milestone())
   let finished = DispatchSemaphore(value: 0)
   Thread.detachNewThread {
     run(count, right, publish: rightDone, follow: leftDone)
@@ -64,9 +63,7 @@ func contend(
   finished.wait()
 }
 
-private final class Milestone: Sendable {
-  let count = Atomic(0)
-}
+private final class Milestone: Sendable { let count = Atomic(0) }
 
 private func run(
   _ count: Int, _ body: (Int) -> Void, publish own: Milestone, follow other: Milestone

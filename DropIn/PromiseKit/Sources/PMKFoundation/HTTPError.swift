@@ -13,53 +13,37 @@ public enum PMKHTTPError: Error, LocalizedError, CustomStringConvertible, @unche
 
   /// A description with the status and the URL.
   public var errorDescription: String? {
-    func address(_ response: HTTPURLResponse) -> String {
-      response.url?.absoluteString ?? "nil"
-    }
+    let address = parts.response.url?.absoluteString ?? "nil"
+    // The parenthesis stays open in the original, too.
+    if parts.code == 401 { return "Unauthorized (\(address)" }
+    return "Invalid HTTP response (\(parts.code)) for \(address)."
+  }
+
+  private var parts: (code: Int, data: Data, response: HTTPURLResponse) {
     switch self {
-    case .badStatusCode(401, _, let response):
-      // The parenthesis stays open in the original, too.
-      return "Unauthorized (\(address(response))"
-    case .badStatusCode(let code, _, let response):
-      return "Invalid HTTP response (\(code)) for \(address(response))."
+    case .badStatusCode(let code, let data, let response): (code, data, response)
     }
   }
 
   /// Decodes the body as a value; nil if that fails.
   public func decodeResponse<T: Decodable>(
     _ t: T.Type, decoder: JSONDecoder = JSONDecoder()
-  ) -> T? {
-    switch self {
-    case .badStatusCode(_, let data, _): try? decoder.decode(t, from: data)
-    }
-  }
+  ) -> T? { try? decoder.decode(t, from: parts.data) }
 
   /// The body as JSON; nil if it isn't JSON.
-  public var jsonDictionary: Any? {
-    switch self {
-    case .badStatusCode(_, let data, _): try? JSONSerialization.jsonObject(with: data)
-    }
-  }
+  public var jsonDictionary: Any? { try? JSONSerialization.jsonObject(with: parts.data) }
 
   /// The body as text.
-  public var failureReason: String? {
-    switch self {
-    case .badStatusCode(_, let data, _): String(data: data, encoding: .utf8)
-    }
-  }
+  public var failureReason: String? { String(data: parts.data, encoding: .utf8) }
 
   /// The status, the body, the URL, and the headers.
   public var description: String {
-    switch self {
-    case .badStatusCode(let code, let data, let response):
-      var parts: [String: Any] = [
-        "Status Code": code,
-        "Body": String(data: data, encoding: .utf8) ?? "\(data.count) bytes",
-        "Headers": response.allHeaderFields,
-      ]
-      parts["URL"] = response.url
-      return "<NSHTTPResponse> \(NSDictionary(dictionary: parts))"
-    }
+    var fields: [String: Any] = [
+      "Status Code": parts.code, "Body": failureReason ?? "\(parts.data.count) bytes",
+      "Headers": parts.response.allHeaderFields,
+    ]
+    fields["URL"] = parts.response.url
+    return "<NSHTTPResponse> \(NSDictionary(dictionary: fields))"
   }
 }
 

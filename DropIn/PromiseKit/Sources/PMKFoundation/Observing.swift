@@ -68,7 +68,6 @@ extension NotificationCenter {
 
     private let pending = Guarantee<Void>.pending()
     var guarantee: Guarantee<Void> { pending.guarantee }
-
     deinit { pending.resolve(()) }
   }
 #endif

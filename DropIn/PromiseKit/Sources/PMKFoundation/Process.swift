@@ -11,11 +11,7 @@ import PromiseKit
       let (out, err) = (Pipe(), Pipe())
       standardOutput = out
       standardError = err
-      do {
-        try run()
-      } catch {
-        return Promise(error: error)
-      }
+      do { try run() } catch { return Promise(error: error) }
       return DispatchQueue.global().async(.promise) { () throws -> (out: Pipe, err: Pipe) in
         self.waitUntilExit()
         guard self.terminationReason == .exit, self.terminationStatus == 0 else {
@@ -26,7 +22,7 @@ import PromiseKit
       }
     }
 
-    private static func text(of pipe: Pipe) -> String? {
+    fileprivate static func text(of pipe: Pipe) -> String? {
       String(data: pipe.fileHandleForReading.readDataToEndOfFile(), encoding: .utf8)
     }
 
@@ -57,10 +53,8 @@ import PromiseKit
     /// A description of the error.
     public var errorDescription: String? {
       switch self {
-      case .notExecutable(let path?):
-        "File not executable: \(path)"
-      case .notExecutable(nil):
-        "No launch path specified"
+      case .notExecutable(let path?): "File not executable: \(path)"
+      case .notExecutable(nil): "No launch path specified"
       case .execution(let process, _, _):
         "Failed executing: `\(process.commandLine)` (\(process.terminationStatus))."
       }
@@ -70,16 +64,12 @@ import PromiseKit
   extension Promise where T == (out: Pipe, err: Pipe) {
     /// Prints the output of the process, or the error.
     public func print() -> Promise<T> {
-      func text(_ pipe: Pipe) -> String {
-        String(data: pipe.fileHandleForReading.readDataToEndOfFile(), encoding: .utf8) ?? ""
-      }
-      return tap { result in
+      tap { result in
         switch result {
         case .fulfilled(let pipes):
-          Swift.print("stdout: `\(text(pipes.out))`")
-          Swift.print("stderr: `\(text(pipes.err))`")
-        case .rejected(let error):
-          Swift.print(error)
+          Swift.print("stdout: `\(Process.text(of: pipes.out) ?? "")`")
+          Swift.print("stderr: `\(Process.text(of: pipes.err) ?? "")`")
+        case .rejected(let error): Swift.print(error)
         }
       }
     }

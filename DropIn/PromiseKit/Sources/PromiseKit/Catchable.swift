@@ -15,9 +15,7 @@ extension CatchMixin {
   public func `catch`(
     on: DispatchQueue? = conf.Q.return, flags: DispatchWorkItemFlags? = nil,
     policy: CatchPolicy = conf.catchPolicy, _ body: @escaping (Error) -> Void
-  ) -> PMKFinalizer {
-    PMKFinalizer(attach().handled(on: place(on, flags), policy, body))
-  }
+  ) -> PMKFinalizer { PMKFinalizer(attach().handled(on: place(on, flags), policy, body)) }
 
   /// Replaces an error with the thenable that `body` returns.
   ///
@@ -29,9 +27,7 @@ extension CatchMixin {
   public func recover<U: Thenable>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
     policy: CatchPolicy = conf.catchPolicy, _ body: @escaping (Error) throws -> U
-  ) -> Promise<T> where U.T == T {
-    recovering(place(on, flags), policy) { try body($0).attach() }
-  }
+  ) -> Promise<T> where U.T == T { recovering(place(on, flags), policy) { try body($0).attach() } }
 
   /// Replaces any error with the guarantee that `body` returns.
   ///
@@ -79,18 +75,14 @@ extension CatchMixin {
   /// Ends the chain and logs its error, if any, as ``LogEvent/cauterized(_:)``.
   @discardableResult
   @inlinable
-  public func cauterize() -> PMKFinalizer {
-    self.catch { conf.logHandler(.cauterized($0)) }
-  }
+  public func cauterize() -> PMKFinalizer { self.catch { conf.logHandler(.cauterized($0)) } }
 
   /// Replaces an error that the policy accepts, and passes others on, cancellations without a hop.
   @inlinable
   func recovering(
     _ place: QueueExecutor, _ policy: CatchPolicy,
     _ body: @escaping (any Error) throws -> Core<T>
-  ) -> Promise<T> {
-    Promise(core: attach().replacingError(on: place, policy, body))
-  }
+  ) -> Promise<T> { Promise(core: attach().replacingError(on: place, policy, body)) }
 }
 
 extension CatchMixin where T == Void {
@@ -176,16 +168,12 @@ public class PMKFinalizer: @unchecked Sendable {
   @usableFromInline let pending: (guarantee: Guarantee<Void>, resolve: (()) -> Void)
 
   @usableFromInline
-  init(_ guarantee: Guarantee<Void>) {
-    pending = (guarantee, guarantee.box.seal)
-  }
+  init(_ guarantee: Guarantee<Void>) { pending = (guarantee, guarantee.box.seal) }
 
   /// Calls `body` after the error has been handled, or if there is no error.
   @inlinable
   public func finally(
     on: DispatchQueue? = conf.Q.return, flags: DispatchWorkItemFlags? = nil,
     _ body: @escaping () -> Void
-  ) {
-    pending.guarantee.done(on: on, flags: flags) { body() }
-  }
+  ) { pending.guarantee.done(on: on, flags: flags) { body() } }
 }

@@ -5,9 +5,7 @@
   extension Guarantee {
     /// Returns a Combine future for the value of this guarantee.
     public func future() -> Future<T, Never> {
-      Future { promise in
-        self.done { promise(.success($0)) }
-      }
+      Future { promise in self.done { promise(.success($0)) } }
     }
   }
 

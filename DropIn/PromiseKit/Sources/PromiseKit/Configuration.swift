@@ -21,14 +21,10 @@ public struct PMKConfiguration {
   /// The closure that receives log events; by default, it prints them.
   public var logHandler: (LogEvent) -> Void = { event in
     switch event {
-    case .waitOnMainThread:
-      print("PromiseKit: warning: `wait()` called on main thread!")
-    case .pendingPromiseDeallocated:
-      print("PromiseKit: warning: pending promise deallocated")
-    case .pendingGuaranteeDeallocated:
-      print("PromiseKit: warning: pending guarantee deallocated")
-    case .cauterized(let error):
-      print("PromiseKit:cauterized-error: \(error)")
+    case .waitOnMainThread: print("PromiseKit: warning: `wait()` called on main thread!")
+    case .pendingPromiseDeallocated: print("PromiseKit: warning: pending promise deallocated")
+    case .pendingGuaranteeDeallocated: print("PromiseKit: warning: pending guarantee deallocated")
+    case .cauterized(let error): print("PromiseKit:cauterized-error: \(error)")
     }
   }
 

@@ -47,9 +47,7 @@
     @available(*, deprecated, message: "See: `filterValues`")
     public func filter(
       on: DispatchQueue? = conf.Q.map, test: @escaping (T.Iterator.Element) -> Bool
-    ) -> Promise<[T.Iterator.Element]> {
-      filterValues(on: on, test)
-    }
+    ) -> Promise<[T.Iterator.Element]> { filterValues(on: on, test) }
   }
 
   extension Thenable where T: Collection {

@@ -16,11 +16,7 @@ extension DispatchQueue {
     nonisolated(unsafe) let body = body
     let box = Box<T>()
     async(group: group, qos: qos, flags: flags) {
-      do {
-        box.seal(.fulfilled(try body()))
-      } catch {
-        box.seal(.rejected(error))
-      }
+      do { box.seal(.fulfilled(try body())) } catch { box.seal(.rejected(error)) }
     }
     return Promise(box)
   }

@@ -28,22 +28,15 @@ extension PMKError: CustomDebugStringConvertible {
   /// A description of the error.
   public var debugDescription: String {
     switch self {
-    case .flatMap(let value, let type):
-      "Could not `flatMap<\(type)>`: \(value)"
-    case .compactMap(let value, let type):
-      "Could not `compactMap<\(type)>`: \(value)"
+    case .flatMap(let value, let type): "Could not `flatMap<\(type)>`: \(value)"
+    case .compactMap(let value, let type): "Could not `compactMap<\(type)>`: \(value)"
     case .invalidCallingConvention:
       "A closure was called with an invalid calling convention, probably (nil, nil)"
-    case .returnedSelf:
-      "A promise handler returned itself"
-    case .badInput:
-      "Bad input was provided to a PromiseKit function"
-    case .cancelled:
-      "The asynchronous sequence was cancelled"
-    case .emptySequence:
-      "The first or last element was requested for an empty sequence"
-    case .noWinner:
-      "All thenables passed to race(fulfilled:) were rejected"
+    case .returnedSelf: "A promise handler returned itself"
+    case .badInput: "Bad input was provided to a PromiseKit function"
+    case .cancelled: "The asynchronous sequence was cancelled"
+    case .emptySequence: "The first or last element was requested for an empty sequence"
+    case .noWinner: "All thenables passed to race(fulfilled:) were rejected"
     }
   }
 }
@@ -70,11 +63,7 @@ extension Error {
       return true
     } catch let error as any CancellableError {
       return error.isCancelled
-    } catch URLError.cancelled {
-      return true
-    } catch CocoaError.userCancelled {
-      return true
-    } catch is CancellationError {
+    } catch URLError.cancelled, CocoaError.userCancelled, is CancellationError {
       return true
     } catch {
       #if os(macOS) || os(iOS) || os(tvOS) || os(watchOS)

@@ -91,9 +91,7 @@ extension Guarantee {
   public func done(
     on: DispatchQueue? = conf.Q.return, flags: DispatchWorkItemFlags? = nil,
     _ body: @escaping (T) -> Void
-  ) -> Guarantee<Void> {
-    map(on: on, flags: flags, body)
-  }
+  ) -> Guarantee<Void> { map(on: on, flags: flags, body) }
 
   /// Calls `body` with the value, and passes the value on.
   @inlinable

@@ -10,9 +10,7 @@ extension Guarantee where T: Sequence {
   public func mapValues<U>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
     _ transform: @escaping (T.Iterator.Element) -> U
-  ) -> Guarantee<[U]> {
-    map(on: on, flags: flags) { $0.map(transform) }
-  }
+  ) -> Guarantee<[U]> { map(on: on, flags: flags) { $0.map(transform) } }
 
   /// Returns a guarantee for the elements of all the sequences that `transform` returns, in order.
   ///
@@ -21,9 +19,7 @@ extension Guarantee where T: Sequence {
   public func flatMapValues<U: Sequence>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
     _ transform: @escaping (T.Iterator.Element) -> U
-  ) -> Guarantee<[U.Iterator.Element]> {
-    map(on: on, flags: flags) { $0.flatMap(transform) }
-  }
+  ) -> Guarantee<[U.Iterator.Element]> { map(on: on, flags: flags) { $0.flatMap(transform) } }
 
   /// Returns a guarantee for the non-nil results of applying `transform` to each element.
   ///
@@ -32,18 +28,14 @@ extension Guarantee where T: Sequence {
   public func compactMapValues<U>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
     _ transform: @escaping (T.Iterator.Element) -> U?
-  ) -> Guarantee<[U]> {
-    map(on: on, flags: flags) { $0.compactMap(transform) }
-  }
+  ) -> Guarantee<[U]> { map(on: on, flags: flags) { $0.compactMap(transform) } }
 
   /// Calls `transform` for each element, and waits for all the guarantees that it returns.
   @inlinable
   public func thenMap<U>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
     _ transform: @escaping (T.Iterator.Element) -> Guarantee<U>
-  ) -> Guarantee<[U]> {
-    then(on: on, flags: flags) { when(guarantees: $0.map(transform)) }
-  }
+  ) -> Guarantee<[U]> { then(on: on, flags: flags) { when(guarantees: $0.map(transform)) } }
 
   /// Calls `transform` for each element, waits for all the thenables that it returns, and
   /// concatenates their sequences.
@@ -68,9 +60,7 @@ extension Guarantee where T: Sequence {
   public func filterValues(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
     _ isIncluded: @escaping (T.Iterator.Element) -> Bool
-  ) -> Guarantee<[T.Iterator.Element]> {
-    map(on: on, flags: flags) { $0.filter(isIncluded) }
-  }
+  ) -> Guarantee<[T.Iterator.Element]> { map(on: on, flags: flags) { $0.filter(isIncluded) } }
 
   /// Returns a guarantee for the elements, sorted by `areInIncreasingOrder`.
   ///
@@ -89,7 +79,5 @@ extension Guarantee where T: Sequence, T.Iterator.Element: Comparable {
   @inlinable
   public func sortedValues(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil
-  ) -> Guarantee<[T.Iterator.Element]> {
-    map(on: on, flags: flags) { $0.sorted() }
-  }
+  ) -> Guarantee<[T.Iterator.Element]> { map(on: on, flags: flags) { $0.sorted() } }
 }

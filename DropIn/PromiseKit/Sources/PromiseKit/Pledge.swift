@@ -18,9 +18,7 @@ extension Promise where T: Sendable {
   /// promises. Cancelling it doesn't affect this promise.
   @_disfavoredOverload
   public var pledge: Pledge.Promise<T> {
-    attach().converted {
-      try $0.mapError { $0.isCancelled ? CancellationError() : $0 }.get().value
-    }
+    attach().converted { try $0.mapError { $0.isCancelled ? CancellationError() : $0 }.get().value }
   }
 }
 

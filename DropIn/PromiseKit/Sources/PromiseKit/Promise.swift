@@ -1,4 +1,3 @@
-import Foundation
 @_spi(DropIns) import Pledge
 
 /// The eventual result of an operation: a value or an error.
@@ -72,11 +71,7 @@ import Foundation
     core = box.core
     openBox = box
     let resolver = Resolver(box)
-    do {
-      try body(resolver)
-    } catch {
-      resolver.reject(error)
-    }
+    do { try body(resolver) } catch { resolver.reject(error) }
   }
 
   /// Creates a pending promise and the resolver that resolves it.
@@ -145,12 +140,9 @@ extension Promise: CustomDebugStringConvertible {
   /// The type, the state, and the result: `Promise<Int>.fulfilled(3)`.
   public var debugDescription: String {
     switch result {
-    case nil:
-      "Promise<\(T.self)>.pending(handlers: \(handlers.value.load(ordering: .relaxed)))"
-    case .rejected(let error):
-      "Promise<\(T.self)>.rejected(\(type(of: error)).\(error))"
-    case .fulfilled(let value):
-      "Promise<\(T.self)>.fulfilled(\(value))"
+    case nil: "Promise<\(T.self)>.pending(handlers: \(handlers.value.load(ordering: .relaxed)))"
+    case .rejected(let error): "Promise<\(T.self)>.rejected(\(type(of: error)).\(error))"
+    case .fulfilled(let value): "Promise<\(T.self)>.fulfilled(\(value))"
     }
   }
 }

@@ -24,8 +24,6 @@ import Dispatch
     public init<Source: Thenable>(
       on queue: DispatchQueue, after promise: Source,
       _ operation: nonisolated(nonsending) @escaping () async -> Void
-    ) {
-      self = Self.held(on: queue, until: promise.attach(), operation)
-    }
+    ) { self = Self.held(on: queue, until: promise.attach(), operation) }
   }
 #endif

@@ -54,11 +54,7 @@ extension Resolver {
   /// over a value.
   @inlinable
   public func resolve(_ obj: T, _ error: Error?) {
-    if let error {
-      reject(error)
-    } else {
-      fulfill(obj)
-    }
+    if let error { reject(error) } else { fulfill(obj) }
   }
 
   /// Resolves the promise with the arguments of a completion handler; an error takes precedence
@@ -82,11 +78,7 @@ extension Resolver where T == Void {
   /// Rejects the promise if there is an error, and fulfills it otherwise.
   @inlinable
   public func resolve(_ error: Error?) {
-    if let error {
-      reject(error)
-    } else {
-      fulfill(())
-    }
+    if let error { reject(error) } else { fulfill(()) }
   }
 
   /// Fulfills the promise.

@@ -12,12 +12,7 @@ extension PromiseKit.Result: @unchecked Sendable {}
 extension PromiseKit.Result {
   /// Whether the thenable is fulfilled.
   @inlinable
-  public var isFulfilled: Bool {
-    switch self {
-    case .fulfilled: true
-    case .rejected: false
-    }
-  }
+  public var isFulfilled: Bool { if case .fulfilled = self { true } else { false } }
 
   /// Creates the result from that of the Pledge promise in a thenable.
   @inlinable

@@ -73,9 +73,7 @@ extension Thenable {
   public func done(
     on: DispatchQueue? = conf.Q.return, flags: DispatchWorkItemFlags? = nil,
     _ body: @escaping (T) throws -> Void
-  ) -> Promise<Void> {
-    map(on: on, flags: flags, body)
-  }
+  ) -> Promise<Void> { map(on: on, flags: flags, body) }
 
   /// Calls `body` with the value, and passes the value on.
   ///
@@ -112,8 +110,7 @@ extension Thenable {
   /// The error; nil if the thenable isn't rejected.
   @inlinable
   public var error: Error? {
-    guard case .rejected(let error) = result else { return nil }
-    return error
+    if case .rejected(let error) = result { error } else { nil }
   }
 
   /// Whether the thenable is pending.
@@ -130,14 +127,11 @@ extension Thenable {
 
   /// Whether the thenable is rejected.
   @inlinable
-  public var isRejected: Bool {
-    if case .rejected = result { true } else { false }
-  }
+  public var isRejected: Bool { if case .rejected = result { true } else { false } }
 
   /// The value; nil if the thenable isn't fulfilled.
   @inlinable
   public var value: T? {
-    guard case .fulfilled(let value) = result else { return nil }
-    return value
+    if case .fulfilled(let value) = result { value } else { nil }
   }
 }

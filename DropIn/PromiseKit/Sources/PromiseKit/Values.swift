@@ -11,9 +11,7 @@ extension Thenable where T: Sequence {
   public func mapValues<U>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
     _ transform: @escaping (T.Iterator.Element) throws -> U
-  ) -> Promise<[U]> {
-    map(on: on, flags: flags) { try $0.map(transform) }
-  }
+  ) -> Promise<[U]> { map(on: on, flags: flags) { try $0.map(transform) } }
 
   /// Returns a promise for the elements of all the sequences that `transform` returns, in order.
   ///
@@ -22,9 +20,7 @@ extension Thenable where T: Sequence {
   public func flatMapValues<U: Sequence>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
     _ transform: @escaping (T.Iterator.Element) throws -> U
-  ) -> Promise<[U.Iterator.Element]> {
-    map(on: on, flags: flags) { try $0.flatMap(transform) }
-  }
+  ) -> Promise<[U.Iterator.Element]> { map(on: on, flags: flags) { try $0.flatMap(transform) } }
 
   /// Returns a promise for the non-nil results of applying `transform` to each element.
   ///
@@ -33,18 +29,14 @@ extension Thenable where T: Sequence {
   public func compactMapValues<U>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
     _ transform: @escaping (T.Iterator.Element) throws -> U?
-  ) -> Promise<[U]> {
-    map(on: on, flags: flags) { try $0.compactMap(transform) }
-  }
+  ) -> Promise<[U]> { map(on: on, flags: flags) { try $0.compactMap(transform) } }
 
   /// Calls `transform` for each element, and waits for all the thenables that it returns.
   @inlinable
   public func thenMap<U: Thenable>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
     _ transform: @escaping (T.Iterator.Element) throws -> U
-  ) -> Promise<[U.T]> {
-    then(on: on, flags: flags) { when(fulfilled: try $0.map(transform)) }
-  }
+  ) -> Promise<[U.T]> { then(on: on, flags: flags) { when(fulfilled: try $0.map(transform)) } }
 
   /// Calls `transform` for each element, waits for all the thenables that it returns, and
   /// concatenates their sequences.
@@ -63,9 +55,7 @@ extension Thenable where T: Sequence {
   public func filterValues(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
     _ isIncluded: @escaping (T.Iterator.Element) -> Bool
-  ) -> Promise<[T.Iterator.Element]> {
-    map(on: on, flags: flags) { $0.filter(isIncluded) }
-  }
+  ) -> Promise<[T.Iterator.Element]> { map(on: on, flags: flags) { $0.filter(isIncluded) } }
 }
 
 extension Thenable where T: Collection {
@@ -111,7 +101,5 @@ extension Thenable where T: Sequence, T.Iterator.Element: Comparable {
   @inlinable
   public func sortedValues(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil
-  ) -> Promise<[T.Iterator.Element]> {
-    map(on: on, flags: flags) { $0.sorted() }
-  }
+  ) -> Promise<[T.Iterator.Element]> { map(on: on, flags: flags) { $0.sorted() } }
 }

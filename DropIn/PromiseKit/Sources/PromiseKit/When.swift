@@ -1,4 +1,3 @@
-import Foundation
 @_spi(DropIns) import Pledge
 
 /// Waits for all `thenables`, and returns a promise for their values in the same order.
@@ -38,8 +37,7 @@ public func when<U: Thenable>(fulfilled promises: [U]) -> Promise<Void> where U.
 public func when<U: Thenable, V: Thenable>(fulfilled pu: U, _ pv: V) -> Promise<(U.T, V.T)> {
   let (u, v) = (pu.attach(), pv.attach())
   WhenProgress.count(u, v)
-  return Promise(
-    core: Pledge.Promise.all(u, v).map(on: .immediate) { Boxed(($0.value, $1.value)) })
+  return Promise(core: Pledge.Promise.all(u, v).map(on: .immediate) { Boxed(($0.value, $1.value)) })
 }
 
 /// Waits for three thenables; the first rejection rejects the result immediately.
@@ -49,9 +47,7 @@ public func when<U: Thenable, V: Thenable, W: Thenable>(
   let (u, v, w) = (pu.attach(), pv.attach(), pw.attach())
   WhenProgress.count(u, v, w)
   return Promise(
-    core: Pledge.Promise.all(u, v, w).map(on: .immediate) {
-      Boxed(($0.value, $1.value, $2.value))
-    })
+    core: Pledge.Promise.all(u, v, w).map(on: .immediate) { Boxed(($0.value, $1.value, $2.value)) })
 }
 
 /// Waits for four thenables; the first rejection rejects the result immediately.
@@ -125,6 +121,5 @@ func all<T, U>(
 ) -> Promise<U> {
   if inputs.isEmpty { return .value(transform([])) }
   WhenProgress.count(inputs)
-  return Promise(
-    core: Pledge.Promise.all(inputs).map(on: .immediate) { Boxed(transform($0)) })
+  return Promise(core: Pledge.Promise.all(inputs).map(on: .immediate) { Boxed(transform($0)) })
 }

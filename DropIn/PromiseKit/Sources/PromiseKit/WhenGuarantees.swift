@@ -11,9 +11,7 @@ public func when<T>(_ guarantees: Guarantee<T>...) -> Guarantee<[T]> {
 }
 
 /// Waits for all `guarantees`.
-public func when(guarantees: [Guarantee<Void>]) -> Guarantee<Void> {
-  all(guarantees) { _ in }
-}
+public func when(guarantees: [Guarantee<Void>]) -> Guarantee<Void> { all(guarantees) { _ in } }
 
 /// Waits for all `guarantees`, and returns a guarantee for their values in order.
 public func when<T>(guarantees: [Guarantee<T>]) -> Guarantee<[T]> {

@@ -37,8 +37,7 @@ enum WhenProgress {
         switch result {
         case .success:
           if progress.fractionCompleted < 1 { progress.completedUnitCount += 1 }
-        case .failure:
-          progress.completedUnitCount = progress.totalUnitCount
+        case .failure: progress.completedUnitCount = progress.totalUnitCount
         }
       }
     }

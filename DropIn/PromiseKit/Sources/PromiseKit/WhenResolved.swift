@@ -20,9 +20,7 @@ public func when<It: IteratorProtocol>(
   resolved promiseIterator: It, concurrently: Int
 ) -> Guarantee<[Result<It.Element.T>]> where It.Element: Thenable {
   guard concurrently > 0 else { return .value([.rejected(PMKError.badInput)]) }
-  return guarantee(
-    all(promiseIterator, concurrently) { outcome(of: $0) }
-  ) { $0.map(\.value) }
+  return guarantee(all(promiseIterator, concurrently) { outcome(of: $0) }) { $0.map(\.value) }
 }
 
 /// Returns a promise for the result of `thenable`, which is never rejected.

@@ -113,8 +113,7 @@ final class FoundationTests: XCTestCase {
     let promise = session.downloadTask(.promise, with: server.url, to: file)
     XCTAssertEqual(try value(of: promise).saveLocation, file)
     XCTAssertEqual(try Data(contentsOf: file).count, 13)
-    XCTAssertThrowsError(
-      try value(of: session.downloadTask(.promise, with: server.url, to: file)))
+    XCTAssertThrowsError(try value(of: session.downloadTask(.promise, with: server.url, to: file)))
   }
 
   func testNotification() {

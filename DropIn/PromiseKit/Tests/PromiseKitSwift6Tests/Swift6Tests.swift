@@ -4,9 +4,7 @@ import XCTest
 
 // Swift 6 code that uses the drop-in module must compile without a warning.
 
-private struct User: Sendable {
-  let name: String
-}
+private struct User: Sendable { let name: String }
 
 private func fetchUser(_ name: String) -> Promise<User> {
   after(.milliseconds(1)).map(on: .global()) { User(name: name) }.then(on: nil) {
@@ -28,9 +26,7 @@ private final class ViewModel {
     }
   }
 
-  func loadWithAwait() async throws {
-    title = try await fetchUser("Grace").async().name
-  }
+  func loadWithAwait() async throws { title = try await fetchUser("Grace").async().name }
 }
 
 final class Swift6Tests: XCTestCase {

@@ -99,7 +99,7 @@ final class WhenConcurrentlyTests: PromiseKitTestCase {
       XCTFail()
       return nil
     }
-    assertCase(when(fulfilled: work, concurrently: 0).error) { $0.isBadInput }
+    assertError(when(fulfilled: work, concurrently: 0).error, .badInput)
     let results = when(resolved: work, concurrently: -1).value
     XCTAssertEqual(results?.count, 1)
     guard case .rejected(PMKError.badInput)? = results?.first else { return XCTFail() }
@@ -180,13 +180,13 @@ final class RaceTests: PromiseKitTestCase {
   }
 
   func testEmpty() {
-    assertCase(race([Promise<Int>]()).error) { $0.isBadInput }
-    assertCase(race(fulfilled: [Promise<Int>]()).error) { $0.isBadInput }
+    assertError(race([Promise<Int>]()).error, .badInput)
+    assertError(race(fulfilled: [Promise<Int>]()).error, .badInput)
   }
 
   func testFulfilled() {
     let failed = Promise<Int>(error: TestError.dummy)
     XCTAssertEqual(race(fulfilled: [failed, .value(2)]).value, 2)
-    assertCase(race(fulfilled: [failed, failed]).error) { $0.isNoWinner }
+    assertError(race(fulfilled: [failed, failed]).error, .noWinner)
   }
 }

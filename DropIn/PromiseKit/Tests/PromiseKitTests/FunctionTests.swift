@@ -109,29 +109,18 @@ final class FunctionTests: PromiseKitTestCase {
     XCTAssertEqual(queue.sync { order }, [1, 2, 3])
   }
 
-  func testNamespacer() {
-    let namespacer = PMKNamespacer.promise
-    XCTAssertEqual("\(namespacer)", "promise")
-  }
+  func testNamespacer() { XCTAssertEqual("\(PMKNamespacer.promise)", "promise") }
 }
 
 /// The default log handler prints; its lines are part of the behavior.
 final class DefaultLogTests: XCTestCase {
   func testLines() throws {
-    let pipe = Pipe()
-    fflush(stdout)
-    let saved = dup(1)
-    dup2(pipe.fileHandleForWriting.fileDescriptor, 1)
-    PromiseKit.conf.logHandler(.waitOnMainThread)
-    PromiseKit.conf.logHandler(.pendingPromiseDeallocated)
-    PromiseKit.conf.logHandler(.pendingGuaranteeDeallocated)
-    PromiseKit.conf.logHandler(.cauterized(TestError.dummy))
-    fflush(stdout)
-    dup2(saved, 1)
-    close(saved)
-    try pipe.fileHandleForWriting.close()
-    let text = String(
-      data: pipe.fileHandleForReading.readDataToEndOfFile(), encoding: .utf8)
+    let text = try output(of: 1) {
+      PromiseKit.conf.logHandler(.waitOnMainThread)
+      PromiseKit.conf.logHandler(.pendingPromiseDeallocated)
+      PromiseKit.conf.logHandler(.pendingGuaranteeDeallocated)
+      PromiseKit.conf.logHandler(.cauterized(TestError.dummy))
+    }
     XCTAssertEqual(
       text,
       """

@@ -58,11 +58,6 @@ final class GuaranteeTests: PromiseKitTestCase {
     XCTAssertEqual(try value(of: e), 1)
   }
 
-  func testWait() {
-    XCTAssertEqual(after(.milliseconds(1)).map(on: nil) { 1 }.wait(), 1)
-    XCTAssertEqual(log.values, ["waitOnMainThread"])
-  }
-
   func testDroppedGuaranteeLogs() {
     do { _ = Guarantee<Int>.pending() }
     XCTAssertEqual(log.values, ["pendingGuaranteeDeallocated"])
@@ -111,16 +106,12 @@ final class GuaranteeTests: PromiseKitTestCase {
   }
 
   func testDroppedInnerGuaranteeLogsForTheOuterOneToo() {
-    do {
-      Guarantee.value(1).then(on: nil) { _ in Guarantee<Int>.pending().guarantee }
-    }
+    do { Guarantee.value(1).then(on: nil) { _ in Guarantee<Int>.pending().guarantee } }
     XCTAssertEqual(log.values.count, 2)
   }
 
   func testDroppedInputOfACombinator() {
-    do {
-      _ = when(guarantees: [Guarantee<Int>.pending().guarantee])
-    }
+    do { _ = when(guarantees: [Guarantee<Int>.pending().guarantee]) }
     XCTAssertEqual(log.values.first, "pendingGuaranteeDeallocated")
   }
 }

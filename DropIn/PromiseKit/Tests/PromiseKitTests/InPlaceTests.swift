@@ -1,4 +1,3 @@
-import Foundation
 import PromiseKit
 import XCTest
 
@@ -72,11 +71,7 @@ final class InPlaceTests: PromiseKitTestCase {
     first = one.then { _ in second ?? one }
     second = one.then { _ in first ?? one }
     seal.fulfill(1)
-    for promise in [first, second] {
-      guard case PMKError.returnedSelf? = promise?.error else {
-        return XCTFail("\(String(describing: promise))")
-      }
-    }
+    for promise in [first, second] { assertError(promise?.error, .returnedSelf) }
     first?.cauterize()
     second?.cauterize()
     (first, second) = (nil, nil)

@@ -120,7 +120,9 @@ final class PromiseTests: PromiseKitTestCase {
     XCTAssertEqual(try promise.wait(), 1)
     XCTAssertEqual(log.values, ["waitOnMainThread", "waitOnMainThread"])
     XCTAssertThrowsError(try Promise<Int>(error: TestError.dummy).wait())
+    XCTAssertEqual(log.values.count, 3)
     XCTAssertEqual(after(.milliseconds(5)).map(on: nil) { 7 }.wait(), 7)
+    XCTAssertEqual(log.values.count, 4)
   }
 
   func testWaitOffTheMainThreadDoesNotLog() throws {

@@ -2,34 +2,31 @@ import PromiseKit
 import XCTest
 
 final class ResolverTests: PromiseKitTestCase {
-  private func optional(_ handler: (Int?, Error?) -> Void) { handler(1, nil) }
-  private func optionalNothing(_ handler: (Int?, Error?) -> Void) { handler(nil, nil) }
-  private func optionalBoth(_ handler: (Int?, Error?) -> Void) { handler(1, TestError.dummy) }
-  private func plain(_ handler: (Int, Error?) -> Void) { handler(2, nil) }
-  private func plainFailing(_ handler: (Int, Error?) -> Void) { handler(2, TestError.dummy) }
-  private func errorFirst(_ handler: (Error?, Int?) -> Void) { handler(nil, 3) }
-  private func errorFirstNothing(_ handler: (Error?, Int?) -> Void) { handler(nil, nil) }
+  private func optional(_ value: Int?, _ error: Error?, _ handler: (Int?, Error?) -> Void) {
+    handler(value, error)
+  }
+  private func plain(_ error: Error?, _ handler: (Int, Error?) -> Void) { handler(2, error) }
+  private func errorFirst(_ value: Int?, _ handler: (Error?, Int?) -> Void) { handler(nil, value) }
   private func errorOnly(_ error: Error?, _ handler: (Error?) -> Void) { handler(error) }
-  private func swiftResult(_ handler: (Swift.Result<Int, TestError>) -> Void) {
-    handler(.success(4))
-  }
-  private func swiftFailure(_ handler: (Swift.Result<Int, TestError>) -> Void) {
-    handler(.failure(.dummy))
-  }
+  private func swiftResult(
+    _ result: Swift.Result<Int, TestError>, _ handler: (Swift.Result<Int, TestError>) -> Void
+  ) { handler(result) }
   private func valueOnly(_ handler: (Int) -> Void) { handler(5) }
 
   func testEveryShapeOfCompletionHandler() {
-    XCTAssertEqual(Promise<Int> { optional($0.resolve) }.value, 1)
-    assertCase(Promise<Int> { optionalNothing($0.resolve) }.error) { $0.isCallingConvention }
-    XCTAssertEqual(Promise<Int> { optionalBoth($0.resolve) }.error as? TestError, .dummy)
-    XCTAssertEqual(Promise<Int> { plain($0.resolve) }.value, 2)
-    XCTAssertEqual(Promise<Int> { plainFailing($0.resolve) }.error as? TestError, .dummy)
-    XCTAssertEqual(Promise<Int> { errorFirst($0.resolve) }.value, 3)
-    assertCase(Promise<Int> { errorFirstNothing($0.resolve) }.error) { $0.isCallingConvention }
+    XCTAssertEqual(Promise<Int> { optional(1, nil, $0.resolve) }.value, 1)
+    assertError(Promise<Int> { optional(nil, nil, $0.resolve) }.error, .invalidCallingConvention)
+    XCTAssertEqual(
+      Promise<Int> { optional(1, TestError.dummy, $0.resolve) }.error as? TestError, .dummy)
+    XCTAssertEqual(Promise<Int> { plain(nil, $0.resolve) }.value, 2)
+    XCTAssertEqual(Promise<Int> { plain(TestError.dummy, $0.resolve) }.error as? TestError, .dummy)
+    XCTAssertEqual(Promise<Int> { errorFirst(3, $0.resolve) }.value, 3)
+    assertError(Promise<Int> { errorFirst(nil, $0.resolve) }.error, .invalidCallingConvention)
     XCTAssertTrue(Promise<Void> { errorOnly(nil, $0.resolve) }.isFulfilled)
     XCTAssertTrue(Promise<Void> { errorOnly(TestError.dummy, $0.resolve) }.isRejected)
-    XCTAssertEqual(Promise<Int> { swiftResult($0.resolve) }.value, 4)
-    XCTAssertEqual(Promise<Int> { swiftFailure($0.resolve) }.error as? TestError, .dummy)
+    XCTAssertEqual(Promise<Int> { swiftResult(.success(4), $0.resolve) }.value, 4)
+    XCTAssertEqual(
+      Promise<Int> { swiftResult(.failure(.dummy), $0.resolve) }.error as? TestError, .dummy)
     XCTAssertEqual(Promise<Int> { valueOnly($0.fulfill) }.value, 5)
     XCTAssertEqual(Promise<Int> { seal in valueOnly(seal.fulfill) }.value, 5)
     XCTAssertTrue(Promise<Void> { $0.fulfill(()) }.isFulfilled)

@@ -36,18 +36,14 @@ class PromiseKitTestCase: XCTestCase {
 
   /// Runs the main run loop until `promise` is resolved.
   @discardableResult
-  func resolution<U: Thenable>(
-    of promise: U, file: StaticString = #filePath, line: UInt = #line
-  ) -> PromiseKit.Result<U.T>? {
+  func resolution<U: Thenable>(of promise: U) -> PromiseKit.Result<U.T>? {
     let done = expectation(description: "resolved")
     promise.pipe { _ in done.fulfill() }
     wait(for: [done], timeout: 120)
     return promise.result
   }
 
-  func value<U: Thenable>(
-    of promise: U, file: StaticString = #filePath, line: UInt = #line
-  ) throws -> U.T {
+  func value<U: Thenable>(of promise: U) throws -> U.T {
     switch resolution(of: promise) {
     case .fulfilled(let value): return value
     case .rejected(let error): throw error
@@ -61,23 +57,26 @@ class PromiseKitTestCase: XCTestCase {
   }
 }
 
-func assertCase(
-  _ error: Error?, _ matches: (PMKError) -> Bool, file: StaticString = #filePath,
-  line: UInt = #line
+/// Fails unless `error` is the same case as `expected`, which its description tells.
+func assertError(
+  _ error: Error?, _ expected: PMKError, file: StaticString = #filePath, line: UInt = #line
 ) {
-  guard let error = error as? PMKError, matches(error) else {
-    return XCTFail("unexpected: \(String(describing: error))", file: file, line: line)
-  }
+  let description = (error as? PMKError)?.debugDescription
+  XCTAssertEqual(description, expected.debugDescription, file: file, line: line)
 }
 
-extension PMKError {
-  var isBadInput: Bool { if case .badInput = self { true } else { false } }
-  var isReturnedSelf: Bool { if case .returnedSelf = self { true } else { false } }
-  var isEmptySequence: Bool { if case .emptySequence = self { true } else { false } }
-  var isNoWinner: Bool { if case .noWinner = self { true } else { false } }
-  var isCallingConvention: Bool {
-    if case .invalidCallingConvention = self { true } else { false }
-  }
+/// Returns what `body` writes to a descriptor.
+func output(of descriptor: Int32, _ body: () -> Void) throws -> String? {
+  let pipe = Pipe()
+  fflush(stdout)
+  let saved = dup(descriptor)
+  dup2(pipe.fileHandleForWriting.fileDescriptor, descriptor)
+  body()
+  fflush(stdout)
+  dup2(saved, descriptor)
+  close(saved)
+  try pipe.fileHandleForWriting.close()
+  return String(data: pipe.fileHandleForReading.readDataToEndOfFile(), encoding: .utf8)
 }
 
 /// A custom thenable.

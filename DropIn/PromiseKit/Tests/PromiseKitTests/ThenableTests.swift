@@ -28,12 +28,12 @@ final class ThenableTests: PromiseKitTestCase {
   func testReturningSelf() {
     var promise: Promise<Int>!
     promise = after(.milliseconds(1)).then { () -> Promise<Int> in promise }
-    assertCase(error(of: promise)) { $0.isReturnedSelf }
+    assertError(error(of: promise), .returnedSelf)
 
     var recovered: Promise<Void>!
     recovered = after(.milliseconds(1)).done { throw TestError.dummy }
       .recover { _ -> Promise<Void> in recovered }
-    assertCase(error(of: recovered)) { $0.isReturnedSelf }
+    assertError(error(of: recovered), .returnedSelf)
 
     let first = Promise()
     first.then(on: nil) { first }.catch(on: nil) { _ in XCTFail() }
@@ -61,8 +61,7 @@ final class ThenableTests: PromiseKitTestCase {
     let recorder = Recorder<String>()
     try value(of: Promise.value(1).done { recorder.record("done \($0)") })
     XCTAssertEqual(try value(of: Promise.value(2).get { recorder.record("get \($0)") }), 2)
-    XCTAssertEqual(
-      try value(of: Promise.value(3).tap { recorder.record("tap \($0)") }), 3)
+    XCTAssertEqual(try value(of: Promise.value(3).tap { recorder.record("tap \($0)") }), 3)
     XCTAssertNotNil(error(of: Promise.value(1).get { _ in throw TestError.dummy }))
     XCTAssertNotNil(error(of: Promise.value(1).done { _ in throw TestError.dummy }))
     let rejected = Promise<Int>(error: TestError.dummy).tap {

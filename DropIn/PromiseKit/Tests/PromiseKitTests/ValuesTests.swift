@@ -29,9 +29,9 @@ final class ValuesTests: PromiseKitTestCase {
     XCTAssertNotNil(error(of: numbers.thenMap { _ -> Promise<Int> in throw TestError.dummy }))
     XCTAssertNotNil(error(of: numbers.thenFlatMap { _ in Promise<[Int]>(error: TestError.dummy) }))
     let none = Promise.value([Int]())
-    assertCase(none.firstValue.error) { $0.isEmptySequence }
-    assertCase(none.lastValue.error) { $0.isEmptySequence }
-    assertCase(error(of: numbers.firstValue { $0 > 9 })) { $0.isEmptySequence }
+    assertError(none.firstValue.error, .emptySequence)
+    assertError(none.lastValue.error, .emptySequence)
+    assertError(error(of: numbers.firstValue { $0 > 9 }), .emptySequence)
   }
 
   func testGuarantee() throws {

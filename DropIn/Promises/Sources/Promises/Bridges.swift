@@ -37,7 +37,5 @@ extension Promise where Value: Sendable {
   /// affect the promise. This is a method, because with `@testable import Promises`, a property
   /// `value` exists that doesn't wait.
   @_disfavoredOverload
-  public func get() async throws -> Value {
-    try await pledge.value
-  }
+  public func get() async throws -> Value { try await pledge.value }
 }

@@ -14,16 +14,10 @@ public enum Maybe<Value> {
   public init(_ error: Error) { self = .error(error) }
 
   /// The value, or nil if there is an error.
-  public var value: Value? {
-    guard case .value(let value) = self else { return nil }
-    return value
-  }
+  public var value: Value? { if case .value(let value) = self { value } else { nil } }
 
   /// The error, or nil if there is a value.
-  public var error: Error? {
-    guard case .error(let error) = self else { return nil }
-    return error
-  }
+  public var error: Error? { if case .error(let error) = self { error } else { nil } }
 }
 
 // `@unchecked Sendable`: as for `Promise`.

@@ -109,11 +109,7 @@ extension Promise {
   /// Runs `body`, which resolves this promise, and rejects the promise if `body` throws.
   @inlinable @inline(__always)
   func run(_ body: () throws -> Void) {
-    do {
-      try body()
-    } catch {
-      reject(error)
-    }
+    do { try body() } catch { reject(error) }
   }
 
   /// Resolves this promise with `outcome`.

@@ -24,8 +24,6 @@ import Dispatch
     public init<Value>(
       on queue: DispatchQueue, after promise: Promise<Value>,
       _ operation: nonisolated(nonsending) @escaping () async -> Void
-    ) {
-      self = Self.held(on: queue, until: promise.storage, operation)
-    }
+    ) { self = Self.held(on: queue, until: promise.storage, operation) }
   }
 #endif

@@ -1,4 +1,3 @@
-import Foundation
 import Pledge
 
 // Properties for tests that use `@testable import Promises`.
@@ -6,20 +5,12 @@ import Pledge
 extension Promise {
   /// The current result; nil while the promise is pending.
   @inlinable
-  var outcome: Swift.Result<Value, any Error>? {
-    storage.currentResult?.map { $0.value }
-  }
+  var outcome: Swift.Result<Value, any Error>? { storage.currentResult?.map { $0.value } }
 
   @inlinable
   var isPending: Bool { storage.isPending }
-
-  var isFulfilled: Bool {
-    if case .success = storage.currentResult { true } else { false }
-  }
-
-  var isRejected: Bool {
-    if case .failure = storage.currentResult { true } else { false }
-  }
+  var isFulfilled: Bool { if case .success = storage.currentResult { true } else { false } }
+  var isRejected: Bool { if case .failure = storage.currentResult { true } else { false } }
 
   /// The value; nil if the promise isn't fulfilled, or if the value itself is nil.
   var value: Value? {
@@ -34,9 +25,7 @@ extension Promise {
   }
 
   /// Returns the value as an object; nil if the value is nil.
-  static func asAnyObject(_ value: Value) -> AnyObject? {
-    isNil(value) ? nil : value as AnyObject
-  }
+  static func asAnyObject(_ value: Value) -> AnyObject? { isNil(value) ? nil : value as AnyObject }
 
   /// Returns the object as a value; nil if it isn't a `Value`.
   static func asValue(_ value: AnyObject?) -> Value? {

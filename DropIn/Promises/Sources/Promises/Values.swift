@@ -24,9 +24,7 @@ func error<Value>(hiddenIn value: Value) -> (any Error)? {
   guard let error = value as? any Error else { return nil }
   let type: any Any.Type = Swift.type(of: error)
   if type is AnyClass { return type is NSError.Type ? error : nil }
-  if let type = type as? any _ObjectiveCBridgeable.Type {
-    return becomesError(type) ? error : nil
-  }
+  if let type = type as? any _ObjectiveCBridgeable.Type { return becomesError(type) ? error : nil }
   return error
 }
 
@@ -85,9 +83,7 @@ extension Optional: AnyOptional {
 }
 
 /// Returns whether `value` is nil.
-func isNil<Value>(_ value: Value) -> Bool {
-  (value as? any AnyOptional)?.isNil ?? false
-}
+func isNil<Value>(_ value: Value) -> Bool { (value as? any AnyOptional)?.isNil ?? false }
 
 /// Returns the value as a handler receives it: if the type is `Any?`, nil is replaced by `NSNull`.
 @inlinable

@@ -11,11 +11,7 @@ import Dispatch
 public func wrap(
   on queue: DispatchQueue = .promises,
   _ work: @escaping (@escaping @Sendable () -> Void) throws -> Void
-) -> Promise<Any?> {
-  Promise<Any?>(on: queue) { fulfill, _ in
-    try work { fulfill(nil) }
-  }
-}
+) -> Promise<Any?> { Promise<Any?>(on: queue) { fulfill, _ in try work { fulfill(nil) } } }
 
 /// Returns a promise for the result of a call whose completion handler takes a value.
 @inlinable
@@ -23,9 +19,7 @@ public func wrap<Value>(
   on queue: DispatchQueue = .promises,
   _ work: @escaping (@escaping @Sendable (Value) -> Void) throws -> Void
 ) -> Promise<Value> {
-  Promise<Value>(on: queue) { fulfill, _ in
-    try work { value in fulfill(value) }
-  }
+  Promise<Value>(on: queue) { fulfill, _ in try work { value in fulfill(value) } }
 }
 
 /// Returns a promise for the result of a call whose completion handler takes an optional value.
@@ -34,9 +28,7 @@ public func wrap<Value>(
   on queue: DispatchQueue = .promises,
   _ work: @escaping (@escaping @Sendable (Value?) -> Void) throws -> Void
 ) -> Promise<Value?> {
-  Promise<Value?>(on: queue) { fulfill, _ in
-    try work { value in fulfill(value) }
-  }
+  Promise<Value?>(on: queue) { fulfill, _ in try work { value in fulfill(value) } }
 }
 
 /// Returns a promise for the result of a call whose completion handler takes a value and an error.
@@ -44,9 +36,7 @@ public func wrap<Value>(
 public func wrap<Value>(
   on queue: DispatchQueue = .promises,
   _ work: @escaping (@escaping @Sendable (Value, Error?) -> Void) throws -> Void
-) -> Promise<Value> {
-  Promise(on: queue, completing: work)
-}
+) -> Promise<Value> { Promise(on: queue, completing: work) }
 
 /// Returns a promise for the result of a call whose completion handler takes an error and a value.
 @inlinable
@@ -63,9 +53,7 @@ public func wrap<Value>(
 public func wrap<Value>(
   on queue: DispatchQueue = .promises,
   _ work: @escaping (@escaping @Sendable (Value?, Error?) -> Void) throws -> Void
-) -> Promise<Value?> {
-  Promise(on: queue, completing: work)
-}
+) -> Promise<Value?> { Promise(on: queue, completing: work) }
 
 /// Returns a promise for the result of a call whose completion handler takes an error and an
 /// optional value.

@@ -5,9 +5,7 @@ import XCTest
 // Swift 6 code that uses the drop-in module must compile without a warning.
 
 /// A value that isn't `Sendable`, which the program must synchronize itself.
-private final class Box {
-  let number = 1
-}
+private final class Box { let number = 1 }
 
 final class Swift6Tests: XCTestCase {
   func testPromiseOfAnyValue_resolvedInSendableClosure_fulfills() async throws {

@@ -48,9 +48,7 @@ final class ChainingTests: XCTestCase {
     }
     let promise = Promise<Int>(Failure.first).recover { _ in Promise<Int> { 2 } }
     let thrown = Promise<Int>(Failure.first).recover { _ -> Int in throw Failure.second }
-    let thrown2 = Promise<Int>(Failure.first).recover { _ -> Promise<Int> in
-      throw Failure.second
-    }
+    let thrown2 = Promise<Int>(Failure.first).recover { _ -> Promise<Int> in throw Failure.second }
     let untouched = Promise(3).recover { _ -> Int in
       XCTFail("called")
       return 4

@@ -1,4 +1,3 @@
-import Foundation
 import Promises
 import Testing
 
@@ -11,15 +10,11 @@ import Testing
 }
 
 @Test func asMaybe_whenTheTypesDoNotFit_fails() async {
-  await #expect(processExitsWith: .failure) {
-    let _: Maybe<Int> = asMaybe("text" as AnyObject)
-  }
+  await #expect(processExitsWith: .failure) { let _: Maybe<Int> = asMaybe("text" as AnyObject) }
 }
 
 #if DEBUG
   @Test func race_ofNothing_fails() async {
-    await #expect(processExitsWith: .failure) {
-      _ = race([Promise<Int>]())
-    }
+    await #expect(processExitsWith: .failure) { _ = race([Promise<Int>]()) }
   }
 #endif

@@ -44,9 +44,8 @@ final class WrapTests: XCTestCase {
     let failed = wrap { (handler: @escaping (Int, Error?) -> Void) in handler(42, self.error) }
     let optional = wrap { (handler: @escaping (Int?, Error?) -> Void) in handler(42, nil) }
     let none = wrap { (handler: @escaping (Int?, Error?) -> Void) in handler(nil, nil) }
-    let noneFailed = wrap { (handler: @escaping (Int?, Error?) -> Void) in
-      handler(nil, self.error)
-    }
+    typealias Optional = (Int?, Error?) -> Void
+    let noneFailed = wrap { (handler: @escaping Optional) in handler(nil, self.error) }
     settle()
     XCTAssertEqual(value.value, 42)
     XCTAssertEqual((failed.error as NSError?)?.code, 7)

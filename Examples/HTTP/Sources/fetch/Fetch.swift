@@ -128,8 +128,7 @@ struct Fetch: AsyncParsableCommand {
 
     let status: Int32
     switch result {
-    case .success(let outcomes):
-      status = outcomes.allSatisfy { (try? $0.get()) != nil } ? 0 : 1
+    case .success(let outcomes): status = outcomes.allSatisfy { (try? $0.get()) != nil } ? 0 : 1
     case .failure(is CancellationError):
       console.say("fetch: interrupted; \(leftover(files?.keptCount ?? 0))")
       status = 128 + (interruption.signalNumber ?? SIGINT)

@@ -6,7 +6,6 @@ import PledgeFoundation
 // Converts command-line options to settings.
 
 extension Fetch {
-  /// Where the files are written.
   struct Target {
     /// The folder; nil for standard output.
     var folder: URL?
@@ -26,21 +25,17 @@ extension Fetch {
   /// The file with the certificates to trust; nil for those of the system.
   var trustedCertificates: String? {
     certificates
-      ?? ProcessInfo.processInfo.environment["SSL_CERT_FILE"].flatMap { path in
-        path.isEmpty ? nil : path
-      }
+      ?? ProcessInfo.processInfo.environment["SSL_CERT_FILE"].flatMap { $0.isEmpty ? nil : $0 }
   }
 
   /// Returns the policies of the downloader.
   func options() throws -> Options {
-    var options = Options()
-    options.concurrency = concurrency
     // Bytes can be written to standard output in their order only.
-    options.split = target.folder == nil ? 1 : split
-    options.connectionsPerHost = perHost
-    options.stall = .seconds(timeout)
+    let split = target.folder == nil ? 1 : split
+    var options = Options(
+      concurrency: concurrency, split: split, connectionsPerHost: perHost, stall: .seconds(timeout),
+      settings: try requestSettings())
     options.policy.attempts = retries + 1
-    options.settings = try requestSettings()
     return options
   }
 
@@ -51,9 +46,7 @@ extension Fetch {
       guard let colon = field.firstIndex(of: ":"), colon != field.startIndex,
         !field[..<colon].utf8.contains(where: { $0 <= 0x20 || $0 >= 0x7F }),
         !field.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
-      else {
-        throw ValidationError("--header needs \"Name: value\", not \"\(field.printable)\".")
-      }
+      else { throw ValidationError("--header needs \"Name: value\", not \"\(field.printable)\".") }
       // Ranges are this program's business, and the host is the one whose certificate is checked.
       guard !["host", "range", "if-range"].contains(field[..<colon].lowercased()) else {
         throw ValidationError("--header can't set \(field[..<colon]).")
@@ -99,8 +92,6 @@ extension Fetch {
     let path = folder.appending(component: name).path(percentEncoded: false)
     guard !output.isEmpty, !output.hasSuffix("/"),
       stat(path, &status) != 0 || status.st_mode & S_IFMT != S_IFDIR
-    else {
-      throw ValidationError("--output: \(output) is a folder; use --directory.".printable)
-    }
+    else { throw ValidationError("--output: \(output) is a folder; use --directory.".printable) }
   }
 }

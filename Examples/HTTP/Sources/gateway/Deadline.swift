@@ -7,7 +7,6 @@ import NIOCore
 /// differ.
 struct Deadline: Sendable {
   static let header = "x-deadline-ms"
-
   let instant: ContinuousClock.Instant
 
   static func after(_ duration: Duration) -> Deadline { Deadline(instant: .now + duration) }

@@ -50,20 +50,16 @@ struct GatewayCommand: AsyncParsableCommand {
     logger.logLevel = level
     if !noTrace { Trace.start(capturesPlaces: places) }
 
-    var settings = Settings()
-    settings.port = port
-    settings.hedgeDelay = noHedge ? nil : .milliseconds(hedgeAfter)
-    settings.drain = .seconds(drain)
+    let settings = Settings(
+      port: port, hedgeDelay: noHedge ? nil : .milliseconds(hedgeAfter), drain: .seconds(drain))
     let tracer = spans ? InMemoryTracer() : nil
     if let tracer { InstrumentationSystem.bootstrap(tracer) }
     let server = Server(
       settings: settings, logger: logger, tracer: tracer, shutdownSignals: [.sigterm, .sigint])
-    server.address
-      .done { address in
-        let text = "Open \(address)/ in a browser. Ctrl-C ends the gateway.\n"
-        FileHandle.standardOutput.write(Data(text.utf8))
-      }
-      .ignoreErrors()
+    server.address.done { address in
+      let text = "Open \(address)/ in a browser. Ctrl-C ends the gateway.\n"
+      FileHandle.standardOutput.write(Data(text.utf8))
+    }.ignoreErrors()
     try await server.group.run()
   }
 }

@@ -19,9 +19,7 @@ struct Product: ResponseCodable, Equatable {
   var name: String
 }
 
-struct Price: ResponseCodable, Equatable {
-  var cents: Int
-}
+struct Price: ResponseCodable, Equatable { var cents: Int }
 
 struct Review: ResponseCodable, Equatable {
   var stars: Int

@@ -1,4 +1,3 @@
-/// The settings of the gateway.
 struct Settings: Sendable {
   /// The port of the gateway; 0 for one that the system chooses.
   var port = 0

@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 
 /// The program `fetch`, run in a separate process, without the proxies of the environment.
 struct FetchProcess {
@@ -8,11 +9,10 @@ struct FetchProcess {
   }
 
   private let process = Process()
-  private let logs: ScratchFolder
+  private let logs = ScratchFolder()
 
   /// Starts `fetch` with `arguments` in `folder`, from a shell that first runs `setup`.
   init(_ arguments: [String], in folder: ScratchFolder, setup: String = "true") throws {
-    logs = try ScratchFolder()
     try Data().write(to: logs.file("log"))
     let log = try FileHandle(forWritingTo: logs.file("log"))
     // The tests and the program are in the same folder.
@@ -30,9 +30,7 @@ struct FetchProcess {
   var isRunning: Bool { process.isRunning }
 
   /// Sends SIGINT, as Ctrl-C does, or another signal.
-  func send(_ signal: Int32 = SIGINT) {
-    _ = kill(process.processIdentifier, signal)
-  }
+  func send(_ signal: Int32 = SIGINT) { _ = kill(process.processIdentifier, signal) }
 
   /// Waits until the process has ended.
   func ending() async throws -> Ending {
@@ -48,8 +46,15 @@ struct FetchProcess {
 }
 
 extension ScratchFolder {
-  /// Runs `fetch` in this folder, until it ends.
-  func fetch(_ arguments: [String], setup: String = "true") async throws -> FetchProcess.Ending {
-    try await FetchProcess(arguments, in: self, setup: setup).ending()
+  /// Runs `fetch` in this folder until it ends, and returns its output; records an issue if it
+  /// doesn't end with `status`.
+  @discardableResult
+  func fetch(
+    _ arguments: [String], setup: String = "true", status: Int32 = 0,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) async throws -> String {
+    let ending = try await FetchProcess(arguments, in: self, setup: setup).ending()
+    #expect(ending.status == status, "\(ending.output)", sourceLocation: sourceLocation)
+    return ending.output
   }
 }

@@ -8,19 +8,18 @@ import Testing
 
 /// The program over HTTPS, IPv6, and proxies, and with unusual servers.
 @Suite(.serialized) struct NetworkTests {
-  private let folder: ScratchFolder
+  private let folder = ScratchFolder()
 
-  init() throws { folder = try ScratchFolder() }
-
-  /// Downloads `url` to `x` in the folder.
+  /// Downloads `url` to `x` in the folder, and returns the output.
+  @discardableResult
   private func fetch(
-    _ url: String, _ options: [String] = [], setup: String = "true"
-  ) async throws -> FetchProcess.Ending {
+    _ url: String, _ options: [String] = [], setup: String = "true", status: Int32 = 0,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) async throws -> String {
     try await folder.fetch(
-      ["\(url) out=x", "--quiet", "--retries", "1"] + options, setup: setup)
+      ["\(url) out=x", "--quiet", "--retries", "1"] + options, setup: setup, status: status,
+      sourceLocation: sourceLocation)
   }
-
-  private static let hello = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 
   // MARK: - HTTPS
 
@@ -43,22 +42,20 @@ import Testing
     names: String, host: String, hasProxy: Bool, isTrusted: Bool
   ) async throws {
     let certificate = try Certificate(for: names, in: folder)
-    let server = try await RawServer(tls: certificate.context) { _ in Self.hello }
+    let server = try await RawServer(tls: certificate.context) { _ in RawServer.hello }
     let proxy = try await RawServer.proxy(leadingTo: server.port)
-    let ending = try await fetch(
+    let output = try await fetch(
       "https://\(host):\(server.port)/x", ["--cacert", certificate.path],
-      setup: hasProxy ? "export https_proxy=http://127.0.0.1:\(proxy.port)" : "true")
-    #expect(ending.status == (isTrusted ? 0 : 1), "\(ending.output)")
+      setup: hasProxy ? "export https_proxy=http://127.0.0.1:\(proxy.port)" : "true",
+      status: isTrusted ? 0 : 1)
     if isTrusted {
       #expect(try folder.text("x") == "hello")
     } else {
-      #expect(ending.output.contains("is for another host"), "\(ending.output)")
+      #expect(output.contains("is for another host"))
     }
     #expect(server.requests.count == (isTrusted ? 1 : 0), "nothing is sent")
     let tunnels = proxy.requests.map { $0.line.lowercased() }
     #expect(tunnels == (hasProxy ? ["connect \(host.lowercased()):\(server.port) http/1.1"] : []))
-    await server.stop()
-    await proxy.stop()
   }
 
   /// The server doesn't even react to the end of the connection.
@@ -81,21 +78,19 @@ import Testing
     let duration = try await ContinuousClock().measure { try await transport.shutdown() }
     // Otherwise, it waits 5 s for the server.
     #expect(duration < .seconds(3))
-    await server.stop()
   }
 
   @Test(.enabled(if: Certificate.isAvailable), arguments: [false, true])
   func certificate_isTrusted_ifTheEnvironmentSaysSo(isTrusted: Bool) async throws {
     let certificate = try Certificate(for: "DNS:localhost", in: folder)
-    let server = try await RawServer(tls: certificate.context) { _ in Self.hello }
-    let ending = try await fetch(
+    let server = try await RawServer(tls: certificate.context) { _ in RawServer.hello }
+    let output = try await fetch(
       "https://localhost:\(server.port)/x",
-      setup: isTrusted ? "export SSL_CERT_FILE='\(certificate.path)'" : "true")
-    #expect(ending.status == (isTrusted ? 0 : 1))
+      setup: isTrusted ? "export SSL_CERT_FILE='\(certificate.path)'" : "true",
+      status: isTrusted ? 0 : 1)
     let message = isTrusted ? "" : "has expired, or no authority that is trusted has signed it"
-    #expect(message.isEmpty || ending.output.contains(message), "\(ending.output)")
+    #expect(message.isEmpty || output.contains(message), "\(output)")
     #expect(server.requests.count == (isTrusted ? 1 : 0), "nothing is sent")
-    await server.stop()
   }
 
   @Test func https_ofAServerWithoutTLS_isExplained() async throws {
@@ -105,45 +100,38 @@ import Testing
         channel.writeAndFlush(ByteBuffer(string: "HTTP/1.1 400 Bad Request\r\n\r\n"), promise: nil)
       }
     }
-    let ending = try await fetch("https://localhost:\(answering.port)/x")
-    #expect(ending.status == 1)
+    let output = try await fetch("https://localhost:\(answering.port)/x", status: 1)
     #expect(
-      ending.output == "fetch: x: localhost:\(answering.port) does not use TLS; "
-        + "is the URL one of http://?\n", "\(ending.output)")
-    await answering.stop()
+      output == "fetch: x: localhost:\(answering.port) does not use TLS; "
+        + "is the URL one of http://?\n", "\(output)")
   }
 
   // MARK: - IPv6
 
   @Test func ipv6_isFetched() async throws {
-    guard let server = try? await RawServer(host: "::1", answer: { _ in Self.hello }) else {
+    guard let server = try? await RawServer(host: "::1", answer: { _ in RawServer.hello }) else {
       print("This machine has no IPv6: the test is left out.")
       return
     }
-    let ending = try await fetch("http://[::1]:\(server.port)/x")
-    #expect(ending.status == 0, "\(ending.output)")
+    try await fetch("http://[::1]:\(server.port)/x")
     #expect(try folder.text("x") == "hello")
     #expect(server.requests.map { $0.field("host") } == ["[::1]:\(server.port)"])
-    await server.stop()
   }
 
   // MARK: - Proxies
 
   @Test func proxy_ofTheEnvironment_makesATunnel_exceptForSomeHosts() async throws {
-    let server = try await RawServer { _ in Self.hello }
+    let server = try await RawServer { _ in RawServer.hello }
     let proxy = try await RawServer.proxy()
     let url = "http://127.0.0.1:\(server.port)/x%20y?z=1"
     let variable = "http_proxy=http://127.0.0.1:\(proxy.port)"
-    let ending = try await fetch(url, setup: "export \(variable)")
-    #expect(ending.status == 0, "\(ending.output)")
+    try await fetch(url, setup: "export \(variable)")
     #expect(try folder.text("x") == "hello")
     #expect(proxy.requests.map(\.line) == ["CONNECT 127.0.0.1:\(server.port) HTTP/1.1"])
     #expect(server.requests.map(\.line) == ["GET /x%20y?z=1 HTTP/1.1"])
 
-    let direct = try await fetch(url, setup: "export \(variable) no_proxy=127.0.0.1")
-    #expect(direct.status == 0 && proxy.requests.count == 1 && server.requests.count == 2)
-    await server.stop()
-    await proxy.stop()
+    try await fetch(url, setup: "export \(variable) no_proxy=127.0.0.1")
+    #expect(proxy.requests.count == 1 && server.requests.count == 2)
   }
 
   @Test func proxy_ofAnEmptyVariable_isTheGeneralOne() throws {
@@ -159,22 +147,15 @@ import Testing
   }
 
   @Test func proxy_withAPassword_isToldIt() async throws {
-    let server = try await RawServer { _ in Self.hello }
+    let server = try await RawServer { _ in RawServer.hello }
     let basic = "Basic " + Data("me:top secret".utf8).base64EncodedString()
     let proxy = try await RawServer.proxy(password: basic)
     let url = "http://127.0.0.1:\(server.port)/x"
-    let ending = try await fetch(
-      url, setup: "export http_proxy=http://me:top%20secret@127.0.0.1:\(proxy.port)")
-    #expect(ending.status == 0, "\(ending.output)")
+    try await fetch(url, setup: "export http_proxy=http://me:top%20secret@127.0.0.1:\(proxy.port)")
     #expect(server.requests.map { $0.field("authorization") } == [nil])
     let without = try await fetch(
-      url, setup: "export http_proxy=127.0.0.1:\(proxy.port)")
-    #expect(without.status == 1)
-    #expect(
-      without.output.contains("127.0.0.1:\(proxy.port) requires a user name and a password"),
-      "\(without.output)")
-    await server.stop()
-    await proxy.stop()
+      url, setup: "export http_proxy=127.0.0.1:\(proxy.port)", status: 1)
+    #expect(without.contains("127.0.0.1:\(proxy.port) requires a user name and a password"))
   }
 
   // MARK: - Unusual servers
@@ -190,7 +171,7 @@ import Testing
     var requests = 1
     /// What the program prints; nil if it saves the file, and prints nothing.
     var error: String?
-    var answer: @Sendable (RawServer.Request) -> String = { _ in hello }
+    var answer: @Sendable (RawServer.Request) -> String = { _ in RawServer.hello }
 
     private static func empty(_ status: String, _ fields: String = "") -> String {
       "HTTP/1.1 \(status)\r\n\(fields)Content-Length: 0\r\nConnection: close\r\n\r\n"
@@ -198,7 +179,7 @@ import Testing
 
     private static let asksForPassword: @Sendable (RawServer.Request) -> String = { request in
       request.field("authorization") == nil
-        ? empty("401 Unauthorized", "WWW-Authenticate: Basic\r\n") : hello
+        ? empty("401 Unauthorized", "WWW-Authenticate: Basic\r\n") : RawServer.hello
     }
 
     static let all: [Exchange] =
@@ -246,14 +227,13 @@ import Testing
   @Test(arguments: Exchange.all)
   private func response_isSaved_orTheErrorIsPrinted(exchange: Exchange) async throws {
     let server = try await RawServer(answer: exchange.answer)
-    let ending = try await fetch(
+    let output = try await fetch(
       "http://\(exchange.user)127.0.0.1:\(server.port)/\(exchange.path)", exchange.options,
-      setup: "exec >out")
-    #expect(ending.status == (exchange.error == nil ? 0 : 1))
+      setup: "exec >out", status: exchange.error == nil ? 0 : 1)
     if let error = exchange.error {
-      #expect(ending.output.contains(error), "\(ending.output)")
+      #expect(output.contains(error))
     } else {
-      #expect(ending.output.isEmpty, "\(ending.output)")
+      #expect(output.isEmpty)
       #expect(try folder.text("x") == "hello")
     }
     #expect(try folder.text("out").isEmpty, "errors are on standard error")
@@ -262,19 +242,16 @@ import Testing
       let lines = server.requests.first?.lines.map { $0.lowercased() } ?? []
       #expect(lines.filter { $0.hasPrefix(line.prefix { $0 != ":" } + ":") } == [line])
     }
-    await server.stop()
   }
 
   // MARK: - Standard streams and signals
 
   @Test(arguments: ["exec 2>&-", "exec 2>/dev/full"])
   func closedStandardError_doesNotStopDownloads(setup: String) async throws {
-    let server = try await RawServer { _ in Self.hello }
-    let ending = try await fetch(
-      "http://127.0.0.1:\(server.port)/a", ["http://127.0.0.1:1/b"], setup: setup)
-    #expect(ending.status == 1)
+    let server = try await RawServer { _ in RawServer.hello }
+    try await fetch(
+      "http://127.0.0.1:\(server.port)/a", ["http://127.0.0.1:1/b"], setup: setup, status: 1)
     #expect(try folder.text("x") == "hello")
-    await server.stop()
   }
 
   @Test func ignoredSignals_stayIgnored_andARepeatedSignalDoesNotExit() async throws {
@@ -292,15 +269,13 @@ import Testing
     let ending = try await process.ending()
     #expect(ending.status == 143)
     #expect(ending.output == "fetch: interrupted; no partial files were kept\n")
-    await server.stop()
   }
 
   /// A client that was created after the shutdown would never be shut down.
   ///
   /// AsyncHTTPClient treats that as a programmer error and ends the program.
   @Test func requestAfterTheShutdown_isRejected() async throws {
-    let transport = HTTPTransport(
-      proxies: try Proxies(environment: [:]), connectionsPerHost: 1)
+    let transport = HTTPTransport(proxies: try Proxies(environment: [:]), connectionsPerHost: 1)
     try await transport.shutdown()
     let url = try #require(URL(string: "http://127.0.0.1:1/x"))
     await #expect(throws: CancellationError.self) {
@@ -310,9 +285,8 @@ import Testing
 
   /// Otherwise, the requests of a batch of responses aren't sent together.
   @Test func responses_arriveOnTheExecutorOfTheTransport() async throws {
-    let server = try await RawServer { _ in Self.hello }
-    let transport = HTTPTransport(
-      proxies: try Proxies(environment: [:]), connectionsPerHost: 1)
+    let server = try await RawServer { _ in RawServer.hello }
+    let transport = HTTPTransport(proxies: try Proxies(environment: [:]), connectionsPerHost: 1)
     let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/x"))
     let threads = Recorder<pthread_t>()
     let arrival = transport.get(url, headers: [:]).then(on: .immediate) { answer in
@@ -320,7 +294,6 @@ import Testing
     }
     try await arrival.done(on: transport.executor) { threads.record(pthread_self()) }.value
     #expect(threads.count == 2 && Set(threads.events).count == 1)
-    await server.stop()
     try await transport.shutdown()
   }
 }

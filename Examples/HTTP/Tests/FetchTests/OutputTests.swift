@@ -1,33 +1,24 @@
 import Foundation
 import NIOCore
-import Synchronization
 import Testing
 
 @testable import fetch
 
 /// What the program writes: files, standard output, and messages.
 @Suite(.serialized) struct OutputTests {
-  private let folder: ScratchFolder
-
-  init() throws { folder = try ScratchFolder() }
-
-  private static let hello =
-    "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello"
+  private let folder = ScratchFolder()
 
   // MARK: - Targets
 
   @Test(arguments: ["b.bin", "-x", "sub/b.bin", ".hidden"])
   func output_namesTheFile(name: String) async throws {
-    let server = try await RawServer { _ in Self.hello }
+    let server = try await RawServer { _ in RawServer.hello }
     let url = "http://127.0.0.1:\(server.port)/other"
-    let ending = try await folder.fetch([url, "--output=\(name)", "-q"])
-    #expect(ending.status == 0 && ending.output.isEmpty, "\(ending.output)")
+    #expect(try await folder.fetch([url, "--output=\(name)", "-q"]).isEmpty)
     #expect(try folder.text(name) == "hello")
     #expect(try folder.names.count == 1)
-    let other = try await folder.fetch([url, "-o", "c", "-d", "files", "-q"])
-    #expect(other.status == 0, "\(other.output)")
+    try await folder.fetch([url, "-o", "c", "-d", "files", "-q"])
     #expect(try folder.text("files/c") == "hello")
-    await server.stop()
   }
 
   @Test func output_ofAHyphen_isStandardOutput() async throws {
@@ -39,19 +30,16 @@ import Testing
     }
     let url = "http://127.0.0.1:\(server.port)/x"
     let checksum = Checksum(of: Data("helloworld".utf8))
-    let ending = try await folder.fetch(
+    let output = try await folder.fetch(
       ["\(url) sha256=\(checksum)", "-o", "-"], setup: "exec >out")
-    #expect(ending.status == 0, "\(ending.output)")
     #expect(try folder.text("out") == "helloworld")
-    #expect(ending.output.contains("1/1 files"), "\(ending.output)")
+    #expect(output.contains("1/1 files"))
     let wrong = String(repeating: "0", count: 64)
     let failure = try await folder.fetch(
-      ["\(url) sha256=\(wrong)", "-o", "-", "-q"], setup: "exec >out")
-    #expect(failure.status == 1)
+      ["\(url) sha256=\(wrong)", "-o", "-", "-q"], setup: "exec >out", status: 1)
     #expect(try folder.text("out") == "helloworld", "it can't be written again")
-    #expect(failure.output.contains("wrong sha256"), "\(failure.output)")
+    #expect(failure.contains("wrong sha256"))
     #expect(try folder.names == ["out"])
-    await server.stop()
   }
 
   /// As with `fetch … -o - | head -c 5`.
@@ -59,51 +47,41 @@ import Testing
     let server = try await RawServer.sending(ByteBuffer(repeating: 7, count: 100_000), count: 1000)
     let url = "http://127.0.0.1:\(server.port)/x"
     let program = "\"$0\" \(url) -q -o - | head -c 5 >out; exit 3"
-    let ending = try await folder.fetch([], setup: program)
-    #expect(ending.status == 3)
-    #expect(ending.output.contains("standard output: Broken pipe"), "\(ending.output)")
-    let full = try await folder.fetch([url, "-o", "-"], setup: "exec >/dev/full")
-    #expect(full.status == 1 && full.output.contains("standard output: No space"), "\(full.output)")
-    await server.stop()
+    let output = try await folder.fetch([], setup: program, status: 3)
+    #expect(output.contains("standard output: Broken pipe"))
+    let full = try await folder.fetch([url, "-o", "-"], setup: "exec >/dev/full", status: 1)
+    #expect(full.contains("standard output: No space"))
   }
 
   // MARK: - Files of the user's
 
   @Test func existingFile_whoseChecksumIsWrong_isKept_ifTheUserSaysSo() async throws {
     try Data("mine".utf8).write(to: folder.file("x"))
-    let server = try await RawServer { _ in Self.hello }
+    let server = try await RawServer { _ in RawServer.hello }
     let wrong = String(repeating: "0", count: 64)
-    let ending = try await folder.fetch(
-      ["http://127.0.0.1:\(server.port)/x sha256=\(wrong)", "--no-clobber"])
-    #expect(ending.status == 1 && ending.output.contains("wrong sha256"), "\(ending.output)")
+    let output = try await folder.fetch(
+      ["http://127.0.0.1:\(server.port)/x sha256=\(wrong)", "--no-clobber"], status: 1)
+    #expect(output.contains("wrong sha256"))
     #expect(try folder.text("x") == "mine" && folder.names == ["x"])
-    await server.stop()
   }
 
   // MARK: - Messages
 
   @Test func refusedConnection_isReportedAtOnce_withItsAddress() async throws {
-    let ending = try await folder.fetch(["-q", "http://127.0.0.1:1/x"])
-    #expect(ending.status == 1)
+    let output = try await folder.fetch(["-q", "http://127.0.0.1:1/x"], status: 1)
     // With all its retries, it takes half a minute, and says so.
-    #expect(
-      ending.output == "fetch: x: cannot connect to 127.0.0.1:1: Connection refused\n",
-      "\(ending.output)")
+    #expect(output == "fetch: x: cannot connect to 127.0.0.1:1: Connection refused\n", "\(output)")
     let proxy = try await folder.fetch(
-      ["-q", "http://example.org/x"], setup: "export http_proxy=127.0.0.1:1")
-    #expect(
-      proxy.output.contains("cannot connect to the proxy 127.0.0.1:1: Connection refused"),
-      "\(proxy.output)")
+      ["-q", "http://example.org/x"], setup: "export http_proxy=127.0.0.1:1", status: 1)
+    #expect(proxy.contains("cannot connect to the proxy 127.0.0.1:1: Connection refused"))
   }
 
   @Test func help_fitsOnAScreen_andTheVersionIsThatOfTheRepository() async throws {
-    let ending = try await folder.fetch(["--help"], setup: "export COLUMNS=80")
-    #expect(ending.status == 0)
-    let lines = ending.output.split(separator: "\n", omittingEmptySubsequences: false)
-    #expect(lines.count <= 40 && lines.allSatisfy { $0.count <= 80 }, "\(ending.output)")
+    let output = try await folder.fetch(["--help"], setup: "export COLUMNS=80")
+    let lines = output.split(separator: "\n", omittingEmptySubsequences: false)
+    #expect(lines.count <= 40 && lines.allSatisfy { $0.count <= 80 }, "\(output)")
     let version = URL(filePath: #filePath).appending(path: "../../../../../VERSION").standardized
-    #expect(
-      try await folder.fetch(["--version"]).output == String(contentsOf: version, encoding: .utf8))
+    #expect(try await folder.fetch(["--version"]) == String(contentsOf: version, encoding: .utf8))
   }
 
   /// Arguments, what the shell does first, and the message of the error.
@@ -142,10 +120,10 @@ import Testing
   func badUsage_isExplained_beforeAnythingIsWritten(
     arguments: [String], setup: String, message: String
   ) async throws {
-    let ending = try await folder.fetch(arguments, setup: setup.isEmpty ? "true" : setup)
-    #expect(ending.status == 64, "\(ending.output)")
-    #expect(ending.output.contains(message), "\(ending.output)")
-    #expect(!ending.output.contains("secret"))
+    let output = try await folder.fetch(
+      arguments, setup: setup.isEmpty ? "true" : setup, status: 64)
+    #expect(output.contains(message))
+    #expect(!output.contains("secret"))
     #expect(try folder.names.allSatisfy { $0 == "list" })
   }
 }

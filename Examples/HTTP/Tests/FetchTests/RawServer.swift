@@ -4,12 +4,12 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// A server on this machine that sends bytes specified by a test, with or without TLS.
+/// A server on this machine that sends bytes specified by a test, with or without TLS, until the
+/// tests end.
 ///
 /// All of it runs on an event loop of its own, because those of the program can be blocked by a test,
 /// and other tests can keep the threads of tasks for longer than a client waits.
 final class RawServer: Sendable {
-  /// The head of a request.
   struct Request: Sendable {
     /// The lines before the first empty line.
     var lines: [String]
@@ -29,7 +29,6 @@ final class RawServer: Sendable {
   /// A connection, which stays open until one of its sides closes it.
   final class Connection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
-
     let channel: any Channel
     /// Receives all bytes in place of the server.
     var receive: ((ByteBuffer) -> Void)?
@@ -51,30 +50,26 @@ final class RawServer: Sendable {
     }
 
     /// Sends bytes, and then closes the connection if `isLast` is true.
-    @discardableResult
-    func send(_ bytes: ByteBuffer, isLast: Bool = false) -> EventLoopFuture<Void> {
+    func send(_ bytes: ByteBuffer, isLast: Bool = false) {
       let sent = channel.writeAndFlush(bytes)
       if isLast { sent.whenComplete { [channel] _ in channel.close(promise: nil) } }
-      return sent
     }
 
-    @discardableResult
-    func send(_ text: String, isLast: Bool = false) -> EventLoopFuture<Void> {
+    func send(_ text: String, isLast: Bool = false) {
       send(ByteBuffer(string: text), isLast: isLast)
     }
   }
 
   static let loop = MultiThreadedEventLoopGroup(numberOfThreads: 1).next()
 
-  /// What has arrived so far.
-  private final class Arrivals: Sendable {
-    let state = Mutex<(connections: [any Channel], requests: [Request])>(([], []))
-  }
+  /// The requests that have arrived so far.
+  private final class Arrivals: Sendable { let requests = Mutex<[Request]>([]) }
+
+  static let hello = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 
   /// The port on the requested interface.
   let port: Int
-  private let listener: any Channel
-  private let arrivals: Arrivals
+  private let arrivals = Arrivals()
 
   /// Starts a server.
   ///
@@ -88,15 +83,13 @@ final class RawServer: Sendable {
     serve: @escaping @Sendable (Request, Connection) -> Void,
     begin: @escaping @Sendable (Connection) -> Void = { _ in }
   ) async throws {
-    let arrivals = Arrivals()
-    listener = try await ServerBootstrap(group: Self.loop)
-      .childChannelInitializer { channel in
+    let listener = try await ServerBootstrap(group: Self.loop)
+      .childChannelInitializer { [arrivals] channel in
         channel.eventLoop.makeCompletedFuture {
-          arrivals.state.withLock { $0.connections.append(channel) }
           let pipeline = channel.pipeline.syncOperations
           if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
           let connection = Connection(channel) { request, connection in
-            arrivals.state.withLock { $0.requests.append(request) }
+            arrivals.requests.withLock { $0.append(request) }
             serve(request, connection)
           }
           begin(connection)
@@ -105,7 +98,6 @@ final class RawServer: Sendable {
       }
       .bind(host: host, port: 0).get()
     port = listener.localAddress?.port ?? 0
-    self.arrivals = arrivals
   }
 
   /// Starts a server that responds to each request with the bytes of `answer`, and closes the
@@ -113,28 +105,10 @@ final class RawServer: Sendable {
   convenience init(
     host: String = "127.0.0.1", tls: NIOSSLContext? = nil,
     answer: @escaping @Sendable (Request) -> String
-  ) async throws {
-    try await self.init(host: host, tls: tls) { $1.send(answer($0), isLast: true) }
-  }
-
-  deinit {
-    listener.close(promise: nil)
-    for connection in arrivals.state.withLock({ $0.connections }) { connection.close(promise: nil) }
-  }
+  ) async throws { try await self.init(host: host, tls: tls) { $1.send(answer($0), isLast: true) } }
 
   /// The requests that have arrived so far.
-  var requests: [Request] { arrivals.state.withLock { $0.requests } }
-
-  /// Closes the listener and all connections.
-  func stop() async {
-    listener.close(promise: nil)
-    // After this, no connection arrives. These futures never fail.
-    _ = try? await listener.closeFuture.get()
-    for connection in arrivals.state.withLock({ $0.connections }) {
-      connection.close(promise: nil)
-      _ = try? await connection.closeFuture.get()
-    }
-  }
+  var requests: [Request] { arrivals.requests.withLock { $0 } }
 
   // MARK: - Special servers
 
@@ -192,7 +166,6 @@ final class RawServer: Sendable {
   }
 }
 
-/// A self-signed certificate that openssl creates.
 struct Certificate {
   /// The path of the certificate, in PEM format.
   let path: String

@@ -12,7 +12,6 @@ final class UnreliableServer: Sendable {
   enum Fault: CaseIterable {
     /// The body arrives in at least 20 pieces, with a pause after each.
     case slow
-    /// The status is 503.
     case busy
     /// The status is 503, and the server says when to try again.
     case busyWithRetryAfter
@@ -45,7 +44,7 @@ final class UnreliableServer: Sendable {
   }
 
   private struct State {
-    var mirrors: [RawServer] = []
+    var ports: [Int] = []
     var (requests, partialResponses) = (0, 0)
     /// The number of requests for each file on each mirror.
     var attempts: [String: Int] = [:]
@@ -55,7 +54,7 @@ final class UnreliableServer: Sendable {
   private let generated: [String: File]
   private let state = Mutex(State())
 
-  /// Starts a server, which runs until ``stop()``.
+  /// Starts a server, which responds until it is deallocated.
   init(_ configuration: Configuration) async throws {
     self.configuration = configuration
     let source = FileHandle(forReadingAtPath: "/dev/urandom")
@@ -71,13 +70,13 @@ final class UnreliableServer: Sendable {
       let server = try await RawServer { [weak self] request, connection in
         self?.respond(to: request, mirror: mirror, connection)
       }
-      state.withLock { $0.mirrors.append(server) }
+      state.withLock { $0.ports.append(server.port) }
     }
   }
 
   /// The files, each with its URL on every mirror.
   var files: [File] {
-    let ports = state.withLock { $0.mirrors.map(\.port) }
+    let ports = state.withLock { $0.ports }
     return generated.values.sorted { $0.name < $1.name }.map { file in
       var file = file
       file.urls = ports.map { "http://127.0.0.1:\($0)/\(file.name)" }
@@ -85,17 +84,11 @@ final class UnreliableServer: Sendable {
     }
   }
 
-  /// Ends all connections; responses that are in progress are truncated.
-  func stop() async {
-    for mirror in state.withLock({ $0.mirrors }) { await mirror.stop() }
-  }
-
   /// The numbers of requests and of partial responses so far.
   var tally: (requests: Int, partialResponses: Int) {
     state.withLock { ($0.requests, $0.partialResponses) }
   }
 
-  /// The files as a list of downloads.
   var list: String {
     files.map { file in
       "\(file.urls.joined(separator: " ")) sha256=\(file.checksum) out=\(file.name)\n"
@@ -120,8 +113,7 @@ final class UnreliableServer: Sendable {
   ) {
     let path = request.line.split(separator: " ").dropFirst().first?.dropFirst() ?? ""
     guard let file = generated[String(path)] else {
-      connection.send("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
-      return
+      return connection.send("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
     }
     let attempt = state.withLock { state in
       state.requests += 1
@@ -131,8 +123,7 @@ final class UnreliableServer: Sendable {
     let fault = fault(file.name, mirror: mirror, attempt: attempt)
     if fault == .busy || fault == .busyWithRetryAfter {
       let delay = fault == .busy ? "" : "Retry-After: 1\r\n"
-      connection.send("HTTP/1.1 503 Busy\r\n\(delay)Content-Length: 0\r\n\r\n")
-      return
+      return connection.send("HTTP/1.1 503 Busy\r\n\(delay)Content-Length: 0\r\n\r\n")
     }
     var bytes = file.bytes
     if fault == .wrongByte {
@@ -148,8 +139,7 @@ final class UnreliableServer: Sendable {
     let head = reply.headers.map { "\($0): \($1)\r\n" }.joined()
     connection.send("HTTP/1.1 \(reply.status) OK\r\nContent-Length: \(bytes.count)\r\n\(head)\r\n")
     if attempt <= configuration.stalls {
-      connection.send(ByteBuffer(bytes: bytes.prefix(bytes.count / 4)))
-      return
+      return connection.send(ByteBuffer(bytes: bytes.prefix(bytes.count / 4)))
     }
     switch fault {
     case .slow:

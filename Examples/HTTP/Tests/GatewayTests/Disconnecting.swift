@@ -56,7 +56,6 @@ import Testing
 /// What a connection has received.
 private final class Replies: ChannelInboundHandler, Sendable {
   typealias InboundIn = ByteBuffer
-
   private let received = OutputText()
 
   func text(containing part: String) -> Promise<String> { received.text(containing: part) }

@@ -6,7 +6,6 @@ import Synchronization
 final class GatewayProcess: Sendable {
   let output = OutputText()
   let errors = OutputText()
-  /// The exit status.
   let status: Promise<Int32>
   private let identifier: Int32
 
@@ -39,7 +38,6 @@ final class GatewayProcess: Sendable {
   func send(_ signal: Int32) { kill(identifier, signal) }
 }
 
-/// The output of a process.
 final class OutputText: Sendable {
   private struct State {
     var text = ""

@@ -10,17 +10,11 @@ import Testing
     #expect(backend.delay.current == .milliseconds(50))
   }
 
-  @Test func slowCalls_increaseTheDelay_untilFourPercentAreHedged() {
-    let backend = VirtualBackend { rank in .milliseconds(50 + 100 * rank) }
-    _ = backend.hedges(in: 2000)
-    #expect((350...450).contains(backend.hedges(in: 10_000)))
-    #expect((.milliseconds(140)...(.milliseconds(150))).contains(backend.delay.current))
-  }
-
-  @Test func stalls_countOnce_soThatFourPercentAreHedged() {
-    // Two percent stall, so the delay is also too short for two percent of the others.
+  /// If two percent stall, the delay is also too short for two percent of the others.
+  @Test(arguments: [0, 0.02])
+  func slowCalls_increaseTheDelay_untilFourPercentAreHedged_andStallsCountOnce(stalls: Double) {
     let backend = VirtualBackend { rank in
-      .milliseconds(rank > 0.98 ? 1000 : 50 + 100 * rank)
+      .milliseconds(rank > 1 - stalls ? 1000 : 50 + 100 * rank)
     }
     _ = backend.hedges(in: 2000)
     #expect((350...450).contains(backend.hedges(in: 10_000)))
@@ -47,8 +41,7 @@ private final class VirtualBackend {
     _ delay: HedgeDelay = HedgeDelay(minimum: .milliseconds(50)),
     latency: @escaping (Double) -> Duration
   ) {
-    self.delay = delay
-    self.latency = latency
+    (self.delay, self.latency) = (delay, latency)
   }
 
   /// Returns how many of `count` calls are hedged.

@@ -65,9 +65,7 @@ import Testing
 
   @Test func pendingPromises_areShownWithTheirNames() async throws {
     let (arrival, opening) = (Event(), Event())
-    let fate: @Sendable (String, UnreliableBackend.Call) -> Fate = { backend, _ in
-      backend == "prices" ? .wait(for: opening, noting: arrival) : .answer(after: .zero)
-    }
+    let fate = Fate.holding("prices", until: opening, noting: arrival)
     try await Trace.recording(capturesPlaces: false) { _ in
       try await withServer(fate: fate) { server in
         async let page = server.get("page/7")

@@ -3,7 +3,6 @@ import Foundation
 import Logging
 import NIOCore
 import Pledge
-import Testing
 
 @testable import gateway
 
@@ -22,12 +21,7 @@ struct RunningServer: Sendable {
   ) async throws -> Answer {
     var request = HTTPClientRequest(url: "\(address)/\(path)")
     for (name, value) in headers { request.headers.add(name: name, value: value) }
-    let response = try await client.execute(request, timeout: .seconds(30))
-    let body = try await response.body.collect(upTo: 1 << 20)
-    return Answer(
-      status: Int(response.status.code),
-      headers: .init(response.headers.map { ($0.lowercased(), $1) }) { first, _ in first },
-      text: String(buffer: body))
+    return try await Answer(to: request, client: client)
   }
 
   /// Returns the value of a line of `/metrics`.
@@ -43,19 +37,20 @@ struct Answer: Sendable {
   var headers: [String: String]
   var text: String
 
+  init(to request: HTTPClientRequest, client: HTTPClient = .shared) async throws {
+    let response = try await client.execute(request, timeout: .seconds(60))
+    status = Int(response.status.code)
+    headers = .init(response.headers.map { ($0.lowercased(), $1) }) { first, _ in first }
+    text = String(buffer: try await response.body.collect(upTo: 1 << 20))
+  }
+
   func page() throws -> Page { try JSONDecoder().decode(Page.self, from: Data(text.utf8)) }
 }
 
 extension Settings {
   /// Settings with time limits of an hour, so that they don't affect a test.
-  static var test: Settings {
-    var settings = Settings()
-    settings.timeout = .seconds(3600)
-    settings.hedgeDelay = nil
-    settings.lifetime = .seconds(3600)
-    settings.drain = .zero
-    return settings
-  }
+  static let test = Settings(
+    timeout: .seconds(3600), hedgeDelay: nil, lifetime: .seconds(3600), drain: .zero)
 }
 
 /// Runs `body` with a server, and shuts it down.
@@ -66,8 +61,7 @@ func withServer<Result: Sendable>(
   },
   _ body: (RunningServer) async throws -> Result
 ) async throws -> Result {
-  let server = Server(
-    settings: settings, backends: UnreliableBackends(fate: fate), logger: logger)
+  let server = Server(settings: settings, backends: UnreliableBackends(fate: fate), logger: logger)
   async let end: Void = server.group.run()
   let address = try await server.address.value
   do {
@@ -91,9 +85,7 @@ struct Event: Sendable {
   private let resolver: Resolver<Void>
 
   init() { (promise, resolver) = Promise.withResolvers() }
-
   func happens() { resolver.fulfill(()) }
-
   var hasHappened: Bool { !promise.isPending }
 
   /// Returns when the event has happened; throws an error if the task is cancelled.
@@ -104,13 +96,18 @@ extension Fate {
   /// Returns a fate without a response; `hangUp` happens when the caller disconnects.
   static func stall(untilHangUp hangUp: Event) -> Fate {
     .wait {
-      do {
-        try await Promise<Void>.never.value
-      } catch {
+      do { try await Promise<Void>.never.value } catch {
         hangUp.happens()
         throw error
       }
     }
+  }
+
+  /// Returns the fates of calls if those to `backend` wait for `event`.
+  static func holding(
+    _ backend: String, until event: Event, noting arrival: Event
+  ) -> @Sendable (String, UnreliableBackend.Call) -> Fate {
+    { name, _ in name == backend ? .wait(for: event, noting: arrival) : .answer(after: .zero) }
   }
 
   static func wait(for event: Event, noting arrival: Event? = nil) -> Fate {

@@ -44,14 +44,11 @@ import Testing
   @Test(arguments: RunningServer.endpoints)
   func theDeadlineOfOneRequest_doesNotEndWhatOthersWaitFor(endpoint: String) async throws {
     let (arrival, opening) = (Event(), Event())
-    let fate: @Sendable (String, UnreliableBackend.Call) -> Fate = { backend, call in
-      backend == "products" ? .wait(for: opening, noting: arrival) : .answer(after: .zero)
-    }
+    let fate = Fate.holding("products", until: opening, noting: arrival)
     try await withServer(fate: fate) { server in
       async let patient = server.get("\(endpoint)/7")
       try await arrival.wait()
-      let hasty = try await server.get("\(endpoint)/7", [Deadline.header: "50"])
-      #expect(hasty.status == 504)
+      #expect(try await server.get("\(endpoint)/7", [Deadline.header: "50"]).status == 504)
       opening.happens()
       #expect(try await patient.status == 200)
       #expect(server.backends.products.calls == 1)

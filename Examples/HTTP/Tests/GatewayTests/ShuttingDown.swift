@@ -45,9 +45,7 @@ import Testing
   @Test(arguments: RunningServer.endpoints)
   func aRequestThatIsBeingServed_isAnsweredAfterTheShutdownBegan(endpoint: String) async throws {
     let (arrival, opening) = (Event(), Event())
-    let fate: @Sendable (String, UnreliableBackend.Call) -> Fate = { backend, _ in
-      backend == "prices" ? .wait(for: opening, noting: arrival) : .answer(after: .zero)
-    }
+    let fate = Fate.holding("prices", until: opening, noting: arrival)
     try await withServer(fate: fate) { server in
       async let answer = server.get("\(endpoint)/7")
       try await arrival.wait()

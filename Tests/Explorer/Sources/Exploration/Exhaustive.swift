@@ -33,8 +33,7 @@ final class Exhaustive: Strategy {
   private(set) var mismatch: String?
 
   init(bound: Int, isReduced: Bool) {
-    self.bound = bound
-    self.isReduced = isReduced
+    (self.bound, self.isReduced) = (bound, isReduced)
   }
 
   var name: String { "\(isReduced ? "reduced" : "bound") \(bound)" }

@@ -12,9 +12,7 @@ package enum Explorer {
   }
 
   /// Whether objects that are created later count as having lower addresses.
-  nonisolated(unsafe) package fileprivate(set) static var reversesOrder = false
-
-  package static func reverseOrder(_ isReversed: Bool) { reversesOrder = isReversed }
+  nonisolated(unsafe) package internal(set) static var reversesOrder = false
 
   nonisolated(unsafe) private static var globals: [UnsafeRawPointer: AnyObject] = [:]
 
@@ -39,32 +37,15 @@ package enum Explorer {
 
   /// Runs `body` without running other threads, except while it has to wait for one.
   package static func uninterrupted(_ body: () -> Void) {
-    let current = Int(explorer_self())
     let outer = Scheduler.privileged
-    Scheduler.privileged = current
+    defer { Scheduler.privileged = outer }
+    Scheduler.privileged = Int(explorer_self())
     body()
-    Scheduler.privileged = outer
   }
 
   /// Whether loads may return older values.
   @inline(__always)
   package static var hasStaleLoads: Bool { Scheduler.hasStaleLoads }
-
-  /// Returns the result of a load, given the latest value.
-  package static func loaded(
-    _ identity: UInt, latest: UInt64, acquires: Bool, isSequential: Bool
-  ) -> UInt64 {
-    Memory.load(identity, latest: latest, acquires: acquires, isSequential: isSequential)
-  }
-
-  /// Must be called after `value` has replaced `old`.
-  package static func didStore(
-    _ identity: UInt, old: UInt64, value: UInt64, releases: Bool, acquires: Bool, isUpdate: Bool
-  ) {
-    Memory.store(
-      identity, old: old, value: value, releases: releases, acquires: acquires,
-      isUpdate: isUpdate)
-  }
 
   /// Must be called when the last reference to an object has been released.
   ///
@@ -78,7 +59,4 @@ package enum Explorer {
 
   /// Runs the remaining blocks and timers that a check has started.
   package static func runRemaining() { Scheduler.runRemaining() }
-
-  /// Must be called for an acquire fence.
-  package static func fence() { Memory.fence() }
 }

@@ -6,7 +6,7 @@ import CExplorer
 /// one, or an older one unless the thread knows about a later one: because it has read or written
 /// that itself, or through a chain of releasing writes and acquiring reads. Updates, sequentially
 /// consistent loads, and failed exchanges see the latest value.
-enum Memory {
+package enum Memory {
   private typealias Clock = [Int32]
 
   private struct Store {
@@ -39,7 +39,8 @@ enum Memory {
     unacquired = clocks
   }
 
-  static func load(
+  /// Returns the result of a load, given the latest value.
+  package static func load(
     _ address: UInt, latest: UInt64, acquires: Bool, isSequential: Bool
   ) -> UInt64 {
     let current = Int(explorer_self())
@@ -64,13 +65,16 @@ enum Memory {
     place.floors[current] = index
     places[address] = place
     let store = place.stores[index]
-    if let released = store.released {
-      if acquires { join(&clocks[current], released) } else { join(&unacquired[current], released) }
-    }
+    if let released = store.released { learn(released, current, acquires) }
     return store.value
   }
 
-  static func store(
+  private static func learn(_ released: Clock, _ thread: Int, _ acquires: Bool) {
+    if acquires { join(&clocks[thread], released) } else { join(&unacquired[thread], released) }
+  }
+
+  /// Must be called after `value` has replaced `old`.
+  package static func store(
     _ address: UInt, old: UInt64, value: UInt64, releases: Bool, acquires: Bool, isUpdate: Bool
   ) {
     let current = Int(explorer_self())
@@ -81,13 +85,7 @@ enum Memory {
         stores: [Store(value: old, thread: current, time: 0, released: nil)],
         floors: [Int](repeating: 0, count: maximumThreads))
     let previous = place.stores.last?.released
-    if isUpdate, let previous {
-      if acquires {
-        join(&clocks[current], previous)
-      } else {
-        join(&unacquired[current], previous)
-      }
-    }
+    if isUpdate, let previous { learn(previous, current, acquires) }
     clocks[current][current] += 1
     var released = releases ? clocks[current] : nil
     if isUpdate, let previous {
@@ -97,8 +95,7 @@ enum Memory {
       released = both
     }
     place.stores.append(
-      Store(
-        value: value, thread: current, time: clocks[current][current], released: released))
+      Store(value: value, thread: current, time: clocks[current][current], released: released))
     place.floors[current] = place.stores.count - 1
     places[address] = place
   }
@@ -113,7 +110,8 @@ enum Memory {
     }
   }
 
-  static func fence() {
+  /// Must be called for an acquire fence.
+  package static func fence() {
     let current = Int(explorer_self())
     guard Scheduler.hasStaleLoads, current >= 0 else { return }
     join(&clocks[current], unacquired[current])

@@ -64,16 +64,10 @@ enum Scheduler {
   ) -> Int {
     let number = threads.count
     guard number < maximumThreads else { stop("more than \(maximumThreads) blocks and timers") }
-    var thread = VirtualThread()
-    thread.role = role
-    thread.work = work
-    thread.creation = stepCount - 1
+    var thread = VirtualThread(role: role, work: work, creation: stepCount - 1)
     let creator = Int(explorer_self())
-    if let priority {
-      thread.priority = priority
-    } else if creator >= 0 {
-      thread.priority = threads[creator].priority
-    }
+    if let inherited = creator < 0 ? nil : threads[creator].priority { thread.priority = inherited }
+    if let priority { thread.priority = priority }
     threads.append(thread)
     unfinished += 1
     enabled |= 1 << UInt64(number)
@@ -89,8 +83,7 @@ enum Scheduler {
     (writes, stepCount, failure, privileged) = (0, 0, nil, -1)
     Memory.reset()
     isRunning = true
-    let first = choose(after: -1)
-    if let first {
+    if let first = choose(after: -1) {
       explorer_pass(Carrier.of(first).baton)
       if explorer_wait(Carrier.main.baton, 30) == 0 {
         die("a thread waits for something outside of the explorer")
@@ -102,7 +95,6 @@ enum Scheduler {
     return failure
   }
 
-  /// Removes the threads of the last run.
   static func reset() {
     threads.removeAll(keepingCapacity: true)
     (enabled, unfinished, stepCount, time, workers) = (0, 0, 0, 0, .max)
@@ -124,10 +116,8 @@ enum Scheduler {
     var number = 0
     while number < threads.count {
       if threads[number].state != .finished {
-        let work = threads[number].work
-        threads[number].work = nil
         threads[number].state = .finished
-        work?()
+        threads[number].work.take()?()
       }
       number += 1
     }
@@ -140,9 +130,7 @@ enum Scheduler {
     }
     explorer_set_self(Int32(number))
     threads[number].hasBegun = true
-    let work = threads[number].work
-    threads[number].work = nil
-    work?()
+    threads[number].work.take()?()
   }
 
   static func finish(_ number: Int) {
@@ -153,13 +141,8 @@ enum Scheduler {
     unfinished -= 1
     threads[number].queue?.finished(number)
     noteWrite()
-    if unfinished == 0 {
-      explorer_pass(Carrier.main.baton)
-    } else if let next = choose(after: -1) {
-      explorer_pass(Carrier.of(next).baton)
-    } else {
-      explorer_pass(Carrier.main.baton)
-    }
+    let next = unfinished == 0 ? nil : choose(after: -1)
+    explorer_pass(next.map { Carrier.of($0).baton } ?? Carrier.main.baton)
   }
 
   // MARK: - Decisions
@@ -167,27 +150,20 @@ enum Scheduler {
   /// Lets the strategy choose the next thread; returns nil if the run can't continue.
   private static func choose(after current: Int) -> Int? {
     let enabled = withWorkers(enabled)
-    if enabled == 0 {
-      failure = "deadlock: \(obstacles())"
-      return nil
-    }
-    if stepCount >= stepLimit {
-      failure = "no end after \(stepLimit) steps: \(obstacles())"
-      return nil
-    }
+    if enabled == 0 { return fail("deadlock: \(obstacles())") }
+    if stepCount >= stepLimit { return fail("no end after \(stepLimit) steps: \(obstacles())") }
     if stepCount == capacity { grow() }
     let candidates = fair(withPrivilege(enabled))
     // A thread that lets its time limit expire yields to all others.
-    let canGoOn =
-      current >= 0 && candidates & bit(current) != 0 && !threads[current].isTimed
+    let canGoOn = current >= 0 && candidates & bit(current) != 0 && !threads[current].isTimed
     let previous = canGoOn ? current : -1
     timed = 0
-    for number in threads.indices where threads[number].isTimed { timed |= 1 << UInt64(number) }
-    timed &= candidates
+    for number in threads.indices where threads[number].isTimed {
+      timed |= bit(number) & candidates
+    }
     let thread = strategy.chooseThread(step: stepCount, previous: previous, enabled: candidates)
     if thread < 0 || thread >= threads.count || candidates & bit(thread) == 0 {
-      failure = strategy.mismatch ?? "the schedule does not fit the program"
-      return nil
+      return fail(strategy.mismatch ?? "the schedule does not fit the program")
     }
     if workers < .max, threads[thread].isPooled, !threads[thread].hasBegun {
       threads[thread].access.address = poolAddress
@@ -199,6 +175,11 @@ enum Scheduler {
     threads[thread].yieldsTo = 0
     for number in threads.indices { threads[number].yieldsTo &= ~(1 << UInt64(thread)) }
     return thread
+  }
+
+  private static func fail(_ reason: String) -> Int? {
+    failure = reason
+    return nil
   }
 
   /// Returns those of the `enabled` threads that have a worker of the pool, or need none.
@@ -238,8 +219,7 @@ enum Scheduler {
   private static func withPrivilege(_ enabled: UInt64) -> UInt64 {
     guard privileged >= 0 else { return enabled }
     if enabled & 1 << UInt64(privileged) != 0 { return 1 << UInt64(privileged) }
-    var others = enabled
-    var begun = enabled
+    var (others, begun) = (enabled, enabled)
     for number in threads.indices where threads[number].queue?.carriesTasks == true {
       others &= ~(1 << UInt64(number))
       if !threads[number].hasBegun { begun &= ~(1 << UInt64(number)) }
@@ -351,6 +331,13 @@ enum Scheduler {
     let current = Int(explorer_self())
     if current >= 0 { threads[current].ownWrites += 1 }
     for number in threads.indices where threads[number].state == .spinning { setReady(number) }
+    giveWay()
+  }
+
+  /// Notes a write that ends the waits for `object`, a lock or a semaphore.
+  static func noteWrite(thatEnds object: AnyObject) {
+    noteWrite()
+    for number in threads.indices where threads[number].obstacle.isFor(object) { setReady(number) }
     giveWay()
   }
 

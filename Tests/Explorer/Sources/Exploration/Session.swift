@@ -11,16 +11,8 @@ package struct Scenario {
   ///
   /// The check runs when all bodies, blocks, and timers have ended. Tasks and the blocks of
   /// concurrent queues run on `workers` threads; each body, serial queue, and timer has its own.
-  package init(
-    workers: Int = .max, _ bodies: (() -> Void)..., check: @escaping () -> String?
-  ) {
-    self.init(workers: workers, bodies, check: check)
-  }
-
   package init(workers: Int = .max, _ bodies: [() -> Void], check: @escaping () -> String?) {
-    self.workers = workers
-    self.bodies = bodies
-    self.check = check
+    (self.workers, self.bodies, self.check) = (workers, bodies, check)
   }
 }
 
@@ -36,7 +28,6 @@ package struct Finding: Sendable {
   fileprivate var parts: Int
 }
 
-/// The result of exploring one program.
 package struct Outcome: Sendable {
   package var name: String
   package var strategy: String
@@ -48,7 +39,6 @@ package struct Outcome: Sendable {
   package var findings: [Finding] = []
 }
 
-/// Limits of one search.
 package struct Budget: Sendable {
   package var schedules = Int.max
   package var seconds = Double.infinity
@@ -63,7 +53,6 @@ package struct Budget: Sendable {
   package init() {}
 }
 
-/// The exploration of one program.
 package enum Session {
   nonisolated(unsafe) private static var title = ""
   nonisolated(unsafe) private static var scheduleNumber = 0
@@ -80,14 +69,12 @@ package enum Session {
     title = name
     Scheduler.stepLimit = budget.steps
     Scheduler.hasStaleLoads = budget.hasStaleLoads
-    Explorer.reverseOrder(budget.reversesOrder)
+    Explorer.reversesOrder = budget.reversesOrder
     explorer_at_death { if Scheduler.isRunning { Session.reportDeath("died") } }
     // Objects that are created on first use are created here, in several orders, where no thread is
     // interrupted in the middle.
     let warmUp = Random(seed: 1, stay: 1 << 60)
-
-    var strategy = search.strategy
-    var restarts = 0
+    var (strategy, restarts, failures) = (search.strategy, 0, 0)
     var outcome = Outcome(name: name, strategy: strategy.name)
     let start = now()
     scheduleNumber = 1
@@ -99,7 +86,6 @@ package enum Session {
         return outcome
       }
     }
-    var failures = 0
     while true {
       outcome.schedules += 1
       scheduleNumber = outcome.schedules
@@ -137,50 +123,43 @@ package enum Session {
     Scheduler.reset()
     Token.beginRun()
     hasJustAbandoned = false
-    var message: String?
+    let message: String?
     do {
       var scenario = make()
       Scheduler.workers = scenario.workers
       for body in scenario.bodies { Scheduler.add(.body, body) }
       scenario.bodies = []
-      message = Scheduler.run(strategy)
-      if message != nil {
+      if let failure = Scheduler.run(strategy) {
         // Its threads never continue, and retain their objects, which can affect later runs.
         if strategy.mismatch == nil {
           abandonedRuns += 1
           hasJustAbandoned = true
         }
         _ = afterwards()
-        return message
+        return failure
       }
       message = scenario.check()
     }
     let late = afterwards()
-    message = message ?? late
-    if message == nil, Token.count != 0 { message = "\(Token.count) objects were never released" }
-    return message
+    let leak = Token.count == 0 ? nil : "\(Token.count) objects were never released"
+    return message ?? late ?? leak
   }
 
   private static func note(_ message: String, in outcome: inout Outcome) {
     let schedule = Schedule.current()
     let isSuspect = abandonedRuns > (hasJustAbandoned ? 1 : 0)
     let key = withoutNumbers(message)
-    if let index = outcome.findings.firstIndex(where: { withoutNumbers($0.message) == key }) {
-      outcome.findings[index].count += 1
-      let old = outcome.findings[index]
-      // A finding that isn't suspect is better than one with a shorter schedule.
-      if old.isSuspect == isSuspect ? schedule.parts < old.parts : old.isSuspect {
-        outcome.findings[index].message = message
-        outcome.findings[index].schedule = schedule.text
-        outcome.findings[index].isSuspect = isSuspect
-        outcome.findings[index].parts = schedule.parts
-      }
-    } else {
-      outcome.findings.append(
-        Finding(
-          message: message, schedule: schedule.text, count: 1, isSuspect: isSuspect,
-          parts: schedule.parts))
-    }
+    var finding = Finding(
+      message: message, schedule: schedule.text, count: 1, isSuspect: isSuspect,
+      parts: schedule.parts)
+    guard let index = outcome.findings.firstIndex(where: { withoutNumbers($0.message) == key })
+    else { return outcome.findings.append(finding) }
+    let old = outcome.findings[index]
+    finding.count = old.count + 1
+    outcome.findings[index].count = finding.count
+    // A finding that isn't suspect is better than one with a shorter schedule.
+    let isBetter = old.isSuspect == isSuspect ? schedule.parts < old.parts : old.isSuspect
+    if isBetter { outcome.findings[index] = finding }
   }
 
   private static func withoutNumbers(_ text: String) -> String { text.filter { !$0.isNumber } }

@@ -16,7 +16,6 @@ extension Strategy {
   var mismatch: String? { nil }
 }
 
-/// How schedules are chosen.
 package enum Search: Sendable {
   case exhaustive(bound: Int)
   case reduced(bound: Int)
@@ -39,7 +38,6 @@ final class Replay: Strategy {
   private var step = 0
 
   init(_ decisions: [Schedule.Decision]) { self.decisions = decisions }
-
   var name: String { "replay" }
 
   func chooseThread(step: Int, previous: Int, enabled: UInt64) -> Int {
@@ -49,7 +47,6 @@ final class Replay: Strategy {
   }
 
   func chooseAge(_ count: Int) -> Int { step < decisions.count ? decisions[step].age : 0 }
-
   func advance() -> Bool { false }
 }
 
@@ -89,6 +86,5 @@ final class Random: Strategy {
   }
 
   func chooseAge(_ count: Int) -> Int { random.below(4) == 0 ? random.below(count) : 0 }
-
   func advance() -> Bool { true }
 }

@@ -1,7 +1,6 @@
 /// The maximum number of virtual threads in one run.
 let maximumThreads = 64
 
-/// The next action of a virtual thread.
 struct Access {
   enum Kind: UInt8 {
     case start, load, store, update, lock, wait, signal, send, fire, arm, time, spin
@@ -18,7 +17,6 @@ struct Access {
 /// A system thread carries each one, and runs it only while it has the baton.
 struct VirtualThread {
   enum State {
-    /// Can take its next step.
     case ready
     /// Waits for another thread to write something.
     case spinning
@@ -34,6 +32,14 @@ struct VirtualThread {
     case lock(VirtualLock)
     case semaphore(VirtualSemaphore)
     case queue(VirtualQueue)
+
+    func isFor(_ object: AnyObject) -> Bool {
+      switch self {
+      case .lock(let lock): lock === object
+      case .semaphore(let semaphore): semaphore === object
+      case .nothing, .queue: false
+      }
+    }
   }
 
   var state = State.ready
@@ -63,7 +69,6 @@ struct VirtualThread {
   /// The block before it on a serial queue, or -1.
   var predecessor = -1
   var heldLocks: [VirtualLock] = []
-
   static let mediumPriority: UInt8 = 21
 
   /// Whether it waits for a worker of the pool, or occupies one.

@@ -2,14 +2,18 @@ import CExplorer
 
 // What virtual threads can wait for: locks, semaphores, queues, and time.
 
+/// An object with an address in accesses.
+private protocol Addressed: AnyObject {}
+extension Addressed {
+  fileprivate var address: UInt { UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque()) }
+}
+
 /// A lock whose holder is known to the scheduler.
-package final class VirtualLock: @unchecked Sendable {
+package final class VirtualLock: Addressed, @unchecked Sendable {
   // Guarded by the baton, like all of the scheduler's state.
   var holder = -1
 
   package init() {}
-
-  private var address: UInt { UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque()) }
 
   package func lock() {
     let current = Int(explorer_self())
@@ -35,24 +39,15 @@ package final class VirtualLock: @unchecked Sendable {
     Memory.release(address, by: current)
     holder = -1
     Scheduler.threads[current].heldLocks.removeAll { $0 === self }
-    Scheduler.noteWrite()
-    for number in Scheduler.threads.indices {
-      if case .lock(let lock) = Scheduler.threads[number].obstacle, lock === self {
-        Scheduler.setReady(number)
-      }
-    }
-    Scheduler.giveWay()
+    Scheduler.noteWrite(thatEnds: self)
   }
 }
 
-/// A counting semaphore.
-package final class VirtualSemaphore: @unchecked Sendable {
+package final class VirtualSemaphore: Addressed, @unchecked Sendable {
   // Guarded by the baton.
   private var count: Int
 
   package init(value: Int) { count = value }
-
-  private var address: UInt { UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque()) }
 
   package func signal() {
     let current = Int(explorer_self())
@@ -60,13 +55,7 @@ package final class VirtualSemaphore: @unchecked Sendable {
     explorer_release(UnsafeRawPointer(bitPattern: address))
     if current >= 0 { Memory.release(address, by: current) }
     count += 1
-    Scheduler.noteWrite()
-    for number in Scheduler.threads.indices {
-      if case .semaphore(let semaphore) = Scheduler.threads[number].obstacle, semaphore === self {
-        Scheduler.setReady(number)
-      }
-    }
-    Scheduler.giveWay()
+    Scheduler.noteWrite(thatEnds: self)
   }
 
   /// Waits for a signal, for `limit` nanoseconds if that is given.
@@ -106,7 +95,7 @@ package final class VirtualSemaphore: @unchecked Sendable {
 ///
 /// A serial queue runs one block at a time, on a thread of its own. The blocks of concurrent queues
 /// run on the workers of the pool.
-package final class VirtualQueue: @unchecked Sendable {
+package final class VirtualQueue: Addressed, @unchecked Sendable {
   package let label: String
   package let isSerial: Bool
   /// Whether its blocks are jobs of tasks.
@@ -115,12 +104,8 @@ package final class VirtualQueue: @unchecked Sendable {
   var blocks: [Int] = []
 
   package init(label: String, isSerial: Bool, carriesTasks: Bool = false) {
-    self.label = label
-    self.carriesTasks = carriesTasks
-    self.isSerial = isSerial
+    (self.label, self.isSerial, self.carriesTasks) = (label, isSerial, carriesTasks)
   }
-
-  private var address: UInt { UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque()) }
 
   /// The queue whose block the calling thread runs.
   package static var current: VirtualQueue? {
@@ -163,7 +148,7 @@ package final class VirtualQueue: @unchecked Sendable {
 }
 
 /// A timer that fires once each time it is armed, at any moment after its deadline.
-package final class VirtualTimer: @unchecked Sendable {
+package final class VirtualTimer: Addressed, @unchecked Sendable {
   // Guarded by the baton.
   private var armed = -1
   private var run = 0
@@ -171,11 +156,8 @@ package final class VirtualTimer: @unchecked Sendable {
   private let handler: () -> Void
 
   package init(queue: VirtualQueue, handler: @escaping () -> Void) {
-    self.queue = queue
-    self.handler = handler
+    (self.queue, self.handler) = (queue, handler)
   }
-
-  private var address: UInt { UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque()) }
 
   /// Makes the timer fire once, `delay` nanoseconds from now or later, instead of at an earlier
   /// deadline.
@@ -205,8 +187,7 @@ package final class VirtualTimer: @unchecked Sendable {
       Scheduler.time = max(Scheduler.time, Scheduler.threads[current].deadline)
       if queue.isSerial {
         queue.enter(current)
-        Scheduler.threads[current].access = Access(
-          address: UInt(bitPattern: Unmanaged.passUnretained(queue).toOpaque()), kind: .send)
+        Scheduler.threads[current].access = Access(address: queue.address, kind: .send)
         Scheduler.pass(from: current)
       } else {
         Scheduler.threads[current].queue = queue

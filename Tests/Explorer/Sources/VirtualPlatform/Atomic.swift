@@ -21,33 +21,28 @@ public struct Atomic<Value: AtomicRepresentable>: ~Copyable {
   public func load(ordering: AtomicLoadOrdering) -> Value {
     Explorer.willLoad(identity)
     let latest =
-      switch ordering.strength {
-      case 0: real.load(ordering: .relaxed)
-      case 1: real.load(ordering: .acquiring)
-      default: real.load(ordering: .sequentiallyConsistent)
+      switch ordering {
+      case .relaxed: real.load(ordering: .relaxed)
+      case .acquiring: real.load(ordering: .acquiring)
+      case .sequentiallyConsistent: real.load(ordering: .sequentiallyConsistent)
       }
     guard Explorer.hasStaleLoads else { return Value(explorerBits: latest) }
     return Value(
-      explorerBits: Explorer.loaded(
-        identity, latest: latest, acquires: ordering.strength >= 1,
-        isSequential: ordering.strength == 2))
+      explorerBits: Memory.load(
+        identity, latest: latest, acquires: ordering != .relaxed,
+        isSequential: ordering == .sequentiallyConsistent))
   }
 
   public func store(_ desired: consuming Value, ordering: AtomicStoreOrdering) {
     Explorer.willStore(identity)
     let bits = desired.explorerBits
     let old = real.load(ordering: .relaxed)
-    switch ordering.strength {
-    case 0: real.store(bits, ordering: .relaxed)
-    case 1: real.store(bits, ordering: .releasing)
-    default: real.store(bits, ordering: .sequentiallyConsistent)
+    switch ordering {
+    case .relaxed: real.store(bits, ordering: .relaxed)
+    case .releasing: real.store(bits, ordering: .releasing)
+    case .sequentiallyConsistent: real.store(bits, ordering: .sequentiallyConsistent)
     }
-    if Explorer.hasStaleLoads {
-      Explorer.didStore(
-        identity, old: old, value: bits, releases: ordering.strength >= 1, acquires: false,
-        isUpdate: false)
-    }
-    if bits != old { Explorer.didWrite() }
+    note(old, bits, releases: ordering != .relaxed)
   }
 
   public func exchange(_ desired: consuming Value, ordering: AtomicUpdateOrdering) -> Value {
@@ -59,14 +54,9 @@ public struct Atomic<Value: AtomicRepresentable>: ~Copyable {
     expected: consuming Value, desired: consuming Value, ordering: AtomicUpdateOrdering
   ) -> (exchanged: Bool, original: Value) {
     Explorer.willUpdate(identity)
-    return exchangeNow(expected.explorerBits, desired.explorerBits, ordering)
-  }
-
-  private func exchangeNow(
-    _ expected: UInt64, _ desired: UInt64, _ ordering: AtomicUpdateOrdering
-  ) -> (exchanged: Bool, original: Value) {
-    let (exchanged, original) = swap(expected, desired, ordering)
-    if exchanged { note(original, desired, ordering) }
+    let new = desired.explorerBits
+    let (exchanged, original) = swap(expected.explorerBits, new, ordering)
+    if exchanged { note(original, new, ordering) }
     return (exchanged, Value(explorerBits: original))
   }
 
@@ -87,10 +77,15 @@ public struct Atomic<Value: AtomicRepresentable>: ~Copyable {
   }
 
   private func note(_ old: UInt64, _ new: UInt64, _ ordering: AtomicUpdateOrdering) {
+    note(old, new, releases: ordering.releases, acquires: ordering.acquires, isUpdate: true)
+  }
+
+  private func note(
+    _ old: UInt64, _ new: UInt64, releases: Bool, acquires: Bool = false, isUpdate: Bool = false
+  ) {
     if Explorer.hasStaleLoads {
-      Explorer.didStore(
-        identity, old: old, value: new, releases: ordering.releases, acquires: ordering.acquires,
-        isUpdate: true)
+      Memory.store(
+        identity, old: old, value: new, releases: releases, acquires: acquires, isUpdate: isUpdate)
     }
     if old != new { Explorer.didWrite() }
   }
@@ -98,14 +93,13 @@ public struct Atomic<Value: AtomicRepresentable>: ~Copyable {
   private func swap(
     _ expected: UInt64, _ desired: UInt64, _ ordering: AtomicUpdateOrdering
   ) -> (exchanged: Bool, original: UInt64) {
-    switch (ordering.acquires, ordering.releases) {
-    case (false, false):
-      real.compareExchange(expected: expected, desired: desired, ordering: .relaxed)
-    case (true, false):
+    switch ordering {
+    case .relaxed: real.compareExchange(expected: expected, desired: desired, ordering: .relaxed)
+    case .acquiring:
       real.compareExchange(expected: expected, desired: desired, ordering: .acquiring)
-    case (false, true):
+    case .releasing:
       real.compareExchange(expected: expected, desired: desired, ordering: .releasing)
-    case (true, true):
+    case .acquiringAndReleasing:
       real.compareExchange(expected: expected, desired: desired, ordering: .acquiringAndReleasing)
     }
   }
@@ -131,16 +125,14 @@ extension Atomic where Value: FixedWidthInteger {
   }
 
   private func update(_ ordering: AtomicUpdateOrdering, _ change: (Value) -> Value) -> Value {
-    let old = update(ordering) { (bits: UInt64) in
-      change(Value(explorerBits: bits)).explorerBits
-    }
+    let old = update(ordering) { (bits: UInt64) in change(Value(explorerBits: bits)).explorerBits }
     return Value(explorerBits: old)
   }
 }
 
 public func atomicMemoryFence(ordering: AtomicUpdateOrdering) {
   Synchronization.atomicMemoryFence(ordering: .acquiringAndReleasing)
-  if ordering.acquires { Explorer.fence() }
+  if ordering.acquires { Memory.fence() }
 }
 
 /// Calls `body` with the global variable at `word`, which is initially zero, as an atomic one.
@@ -184,25 +176,13 @@ extension Bool: AtomicRepresentable {
 
 // MARK: - Orderings
 
-public struct AtomicLoadOrdering: Sendable {
-  let strength: UInt8
-  public static var relaxed: Self { Self(strength: 0) }
-  public static var acquiring: Self { Self(strength: 1) }
-  public static var sequentiallyConsistent: Self { Self(strength: 2) }
-}
+public enum AtomicLoadOrdering: Sendable { case relaxed, acquiring, sequentiallyConsistent }
 
-public struct AtomicStoreOrdering: Sendable {
-  let strength: UInt8
-  public static var relaxed: Self { Self(strength: 0) }
-  public static var releasing: Self { Self(strength: 1) }
-  public static var sequentiallyConsistent: Self { Self(strength: 2) }
-}
+public enum AtomicStoreOrdering: Sendable { case relaxed, releasing, sequentiallyConsistent }
 
-public struct AtomicUpdateOrdering: Sendable {
-  let acquires: Bool
-  let releases: Bool
-  public static var relaxed: Self { Self(acquires: false, releases: false) }
-  public static var acquiring: Self { Self(acquires: true, releases: false) }
-  public static var releasing: Self { Self(acquires: false, releases: true) }
-  public static var acquiringAndReleasing: Self { Self(acquires: true, releases: true) }
+public enum AtomicUpdateOrdering: Sendable {
+  case relaxed, acquiring, releasing, acquiringAndReleasing
+
+  var acquires: Bool { self == .acquiring || self == .acquiringAndReleasing }
+  var releases: Bool { self == .releasing || self == .acquiringAndReleasing }
 }

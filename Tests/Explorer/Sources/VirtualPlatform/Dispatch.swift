@@ -14,9 +14,7 @@ public final class DispatchQueue: Sendable {
   public static let main = DispatchQueue(label: "main")
   private static let shared = DispatchQueue(label: "global", attributes: .concurrent)
   public static func global() -> DispatchQueue { shared }
-
   public var label: String { queue.label }
-
   public func async(execute work: @escaping @Sendable () -> Void) { queue.async(work) }
 
   /// Adds `work` to the queue, and counts it in `group`.
@@ -43,7 +41,6 @@ public final class DispatchGroup: Sendable {
   private let pending = Atomic(0)
 
   public init() {}
-
   public var isEmpty: Bool { pending.load(ordering: .acquiring) == 0 }
   public func enter() { pending.wrappingAdd(1, ordering: .acquiringAndReleasing) }
   public func leave() { pending.wrappingSubtract(1, ordering: .acquiringAndReleasing) }
@@ -58,7 +55,6 @@ public final class DispatchSemaphore: Sendable {
   private let semaphore: VirtualSemaphore
 
   public init(value: Int) { semaphore = VirtualSemaphore(value: value) }
-
   public func wait() { _ = semaphore.wait() }
 
   @discardableResult

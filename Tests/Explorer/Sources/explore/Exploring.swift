@@ -28,10 +28,7 @@ func explore(_ program: Program, _ request: Request) -> Bool {
     program.mustFind.map { finding.message.hasPrefix($0) } ?? false
   }
   let isFine =
-    program.mustFind == nil
-    ? outcome.findings.isEmpty
-    : !wanted.isEmpty
-      && wanted.count == outcome.findings.count
+    wanted.count == outcome.findings.count && wanted.isEmpty == (program.mustFind == nil)
   for finding in outcome.findings where program.mustFind == nil || wanted.isEmpty {
     print("finding: \(program.name): \(finding.message)")
     print("  in \(finding.count) of \(outcome.schedules) schedules; the shortest of them:")
@@ -64,14 +61,13 @@ private func isConfirmed(_ finding: Finding, of program: Program, _ request: Req
   return status != 0
 }
 
-/// Returns a row of the table.
 func row(_ cells: String...) -> String {
   let widths = [-30, -12, 9, 6, 7, -20]
-  return "|"
-    + zip(cells, widths).map { cell, width in
-      let space = String(repeating: " ", count: max(0, abs(width) - cell.count))
-      return width < 0 ? " \(cell)\(space)" : " \(space)\(cell)"
-    }.joined()
+  let columns = zip(cells, widths).map { cell, width in
+    let space = String(repeating: " ", count: max(0, abs(width) - cell.count))
+    return width < 0 ? " \(cell)\(space)" : " \(space)\(cell)"
+  }
+  return "|" + columns.joined()
 }
 
 /// Explores each program in its own process, with as many processes at a time as there are jobs.
@@ -110,11 +106,9 @@ func exploreAll(_ request: Request) -> Bool {
     fflush(nil)
   }
   let count = request.programs.count
-  print(
-    failed.isEmpty
-      ? "\(count) programs: nothing found"
-      : "\(count) programs, \(failed.count) with findings: "
-        + failed.joined(separator: " "))
+  let names = failed.joined(separator: " ")
+  let verdict = failed.isEmpty ? ": nothing found" : ", \(failed.count) with findings: \(names)"
+  print("\(count) programs\(verdict)")
   return failed.isEmpty
 }
 

@@ -1,11 +1,8 @@
 import Exploration
 import Glibc
 
-/// A parsed command line.
 struct Request {
-  struct Usage: Error {
-    let text: String
-  }
+  struct Usage: Error { let text: String }
 
   var programs: [Program] = []
   var search = Search.reduced(bound: 2)
@@ -27,57 +24,54 @@ struct Request {
       OPTION    limit SCHEDULES | seconds S | steps N | first | stale | reversed | trace | jobs N | cpu N
     """
 
-  static func parse(_ arguments: [String]) -> Result<Request, Usage> {
+  static func parse(_ arguments: [String]) throws(Usage) -> Request {
     var request = Request()
     var rest = arguments[...]
     if rest.first == "list" {
-      return .failure(Usage(text: allPrograms.map(\.name).joined(separator: "\n")))
+      throw Usage(text: allPrograms.map(\.name).joined(separator: "\n"))
     }
     func number<T: FixedWidthInteger>(_ type: T.Type) throws(Usage) -> T {
       guard let word = rest.popFirst(), let value = T(word) else { throw Usage(text: usage) }
       return value
     }
-    do throws(Usage) {
-      while let word = rest.popFirst() {
-        let start = rest.startIndex - 1
-        var isSearch = true
-        switch word {
-        case "reduced": request.search = .reduced(bound: try number(Int.self))
-        case "bound": request.search = .exhaustive(bound: try number(Int.self))
-        case "random":
-          request.search = .random(seed: try number(UInt64.self), stay: try number(Int.self))
-        case "replay":
-          guard let text = rest.popFirst(), let schedule = Schedule(text) else {
-            throw Usage(text: usage)
-          }
-          request.search = .replay(schedule)
-        case "limit": request.budget.schedules = try number(Int.self)
-        case "seconds": request.budget.seconds = Double(try number(Int.self))
-        case "steps": request.budget.steps = try number(Int.self)
-        case "first": request.budget.stopsAtFirstFinding = true
-        case "stale": request.budget.hasStaleLoads = true
-        case "reversed": request.budget.reversesOrder = true
-        case "trace": request.budget.traces = true
-        case "cpu":
-          request.cpu = try number(Int.self)
-          isSearch = false
-        case "jobs":
-          request.jobs = max(1, try number(Int.self))
-          isSearch = false
-        default:
-          isSearch = false
-          let found = (word == "all" ? libraryPrograms : allPrograms).filter { program in
-            word == "all" || program.name == word
-              || (word.last == "*" && program.name.hasPrefix(word.dropLast()))
-          }
-          if found.isEmpty { throw Usage(text: "There is no program “\(word)”.\n\(usage)") }
-          request.programs += found
+    while let word = rest.popFirst() {
+      let start = rest.startIndex - 1
+      var isSearch = true
+      switch word {
+      case "reduced": request.search = .reduced(bound: try number(Int.self))
+      case "bound": request.search = .exhaustive(bound: try number(Int.self))
+      case "random":
+        request.search = .random(seed: try number(UInt64.self), stay: try number(Int.self))
+      case "replay":
+        guard let text = rest.popFirst(), let schedule = Schedule(text) else {
+          throw Usage(text: usage)
         }
-        if isSearch { request.words += arguments[start..<rest.startIndex] }
+        request.search = .replay(schedule)
+      case "limit": request.budget.schedules = try number(Int.self)
+      case "seconds": request.budget.seconds = Double(try number(Int.self))
+      case "steps": request.budget.steps = try number(Int.self)
+      case "first": request.budget.stopsAtFirstFinding = true
+      case "stale": request.budget.hasStaleLoads = true
+      case "reversed": request.budget.reversesOrder = true
+      case "trace": request.budget.traces = true
+      case "cpu":
+        request.cpu = try number(Int.self)
+        isSearch = false
+      case "jobs":
+        request.jobs = max(1, try number(Int.self))
+        isSearch = false
+      default:
+        isSearch = false
+        let found = (word == "all" ? libraryPrograms : allPrograms).filter { program in
+          word == "all" || program.name == word
+            || (word.last == "*" && program.name.hasPrefix(word.dropLast()))
+        }
+        if found.isEmpty { throw Usage(text: "There is no program “\(word)”.\n\(usage)") }
+        request.programs += found
       }
-    } catch {
-      return .failure(error)
+      if isSearch { request.words += arguments[start..<rest.startIndex] }
     }
-    return request.programs.isEmpty ? .failure(Usage(text: usage)) : .success(request)
+    if request.programs.isEmpty { throw Usage(text: usage) }
+    return request
   }
 }

@@ -15,9 +15,7 @@ struct Program: Sendable {
   init(
     _ name: String, reports: ClosedRange<Int> = 0...0, mustFind: String? = nil,
     make: @escaping @Sendable (Notes) -> Scenario
-  ) {
-    (self.name, self.reports, self.mustFind, self.make) = (name, reports, mustFind, make)
-  }
+  ) { (self.name, self.reports, self.mustFind, self.make) = (name, reports, mustFind, make) }
 }
 
 struct Failed: Error {}
@@ -83,13 +81,11 @@ enum Queues {
   static let wide = DispatchQueue(label: "wide", attributes: .concurrent)
 }
 
-/// Returns the first text whose condition is false.
-func expect(_ conditions: Condition...) -> String? {
-  conditions.first { !$0.0 }?.1
-}
-
 /// A condition of a check, and a text for the case that it is false.
 typealias Condition = (Bool, String)
+
+/// Returns the first text whose condition is false.
+func expect(_ conditions: Condition...) -> String? { conditions.first { !$0.0 }?.1 }
 
 extension Promise {
   /// Whether its state is one of `states`.
@@ -110,6 +106,16 @@ extension Notes {
   /// Whether all of `names` recorded the current result of `promise`, once each.
   func agree(_ names: [String], with promise: String) -> Condition {
     (names.allSatisfy { heard(by: $0) == [promise] }, "\(promise), but heard: \(text)")
+  }
+
+  /// Whether `name` recorded one of `states`, and nothing else.
+  func hears(_ name: String, _ states: String...) -> Condition {
+    (states.contains { heard(by: name) == [$0] }, "heard: \(text)")
+  }
+
+  /// Whether those of `names` recorded their results in this order.
+  func areInOrder(_ names: String...) -> Condition {
+    (order.filter(names.contains) == names, "out of order: \(text)")
   }
 
   var text: String { lines.joined(separator: ", ") }

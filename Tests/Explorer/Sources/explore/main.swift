@@ -6,14 +6,12 @@ import Pledge
 explorer_fix_addresses(CommandLine.unsafeArgv)
 
 let request: Request
-switch Request.parse(Array(CommandLine.arguments.dropFirst())) {
-case .success(let parsed): request = parsed
-case .failure(let usage):
-  print(usage.text)
+do throws(Request.Usage) {
+  request = try Request.parse(Array(CommandLine.arguments.dropFirst()))
+} catch {
+  print(error.text)
   exit(64)
 }
 
-if request.programs.count == 1 {
-  exit(explore(request.programs[0], request) ? 0 : 1)
-}
+if request.programs.count == 1 { exit(explore(request.programs[0], request) ? 0 : 1) }
 exit(exploreAll(request) ? 0 : 1)

@@ -16,10 +16,8 @@ struct OverloadCommand: AsyncParsableCommand {
 
   @Option(help: "The first seed.")
   var seed: UInt64 = 1
-
   @Option(help: "How many seeds; the table contains the means.")
   var seeds = 3
-
   @Option(
     help: "A file for the successful calls of each second, such as Documentation/overload.txt.")
   var samples: String?
@@ -64,8 +62,8 @@ struct OverloadCommand: AsyncParsableCommand {
         "| \(plan.name) | \(periods.joined(separator: " | ")) | \(latency) | \(amplification) |")
     }
     if let samples {
-      try (lines.joined(separator: "\n") + "\n").write(
-        toFile: samples, atomically: true, encoding: .utf8)
+      let text = lines.joined(separator: "\n") + "\n"
+      try text.write(toFile: samples, atomically: true, encoding: .utf8)
     }
     guard hasRecovered else {
       print("The recommended policies don't recover.")
@@ -75,10 +73,8 @@ struct OverloadCommand: AsyncParsableCommand {
 
   /// The successful calls of each second.
   private static func sample(_ outcome: Outcome) -> String {
-    (0..<Int(Simulation.after.upperBound))
-      .map { second in
-        String(format: "%.0f", outcome.goodput(Double(second)..<Double(second + 1)))
-      }
+    let seconds = (0..<Int(Simulation.after.upperBound)).map(Double.init)
+    return seconds.map { String(format: "%.0f", outcome.goodput($0..<($0 + 1))) }
       .joined(separator: " ")
   }
 }

@@ -2,7 +2,6 @@ import Pledge
 import PledgeTesting
 
 extension Plan {
-  /// A plan with a pipeline.
   private init(
     _ name: String,
     _ pipeline: @escaping @Sendable (TestClock, RandomNumbers) -> ResiliencePipeline

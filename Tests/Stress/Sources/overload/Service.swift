@@ -7,12 +7,6 @@ import StressKit
 ///
 /// Like most services, it doesn't notice that a caller has given up: it does the work nevertheless.
 final class Service: Sendable {
-  /// How the service is doing at a time.
-  struct Health {
-    var serviceTime: Duration
-    var isFailing = false
-  }
-
   struct Failed: Error {}
   struct QueueFull: Error {}
 
@@ -26,48 +20,37 @@ final class Service: Sendable {
 
   static let workers = 50
   static let queueCapacity = 5_000
-
   private let clock: TestClock
-  private let health: @Sendable (_ seconds: Double) -> Health
   private let state = Lock(State())
 
-  init(_ clock: TestClock, health: @escaping @Sendable (_ seconds: Double) -> Health) {
-    self.clock = clock
-    self.health = health
-  }
+  init(_ clock: TestClock) { self.clock = clock }
 
-  /// The number of requests so far.
   var received: Int { state.withLock { $0.received } }
 
   func request() -> Promise<Void> {
     let (promise, resolver) = Promise<Void>.withResolvers()
-    if health(clock.now.offset.seconds).isFailing {
-      state.withLock { $0.received += 1 }
-      resolver.reject(Failed())
-      return promise
-    }
-    enum Place { case worker, queue, none }
-    let place: Place = state.withLock { state in
+    let isFailing = Simulation.failing.contains(clock.now.offset.seconds)
+    let proceed: (() -> Void)? = state.withLock { state in
       state.received += 1
+      if isFailing { return { resolver.reject(Failed()) } }
       if state.busy < Self.workers {
         state.busy += 1
-        return .worker
+        return { self.work(resolver) }
       }
-      guard state.queue.count - state.first < Self.queueCapacity else { return .none }
+      guard state.queue.count - state.first < Self.queueCapacity else {
+        return { resolver.reject(QueueFull()) }
+      }
       state.queue.append(resolver)
-      return .queue
+      return nil
     }
-    switch place {
-    case .worker: work(resolver)
-    case .queue: break
-    case .none: resolver.reject(QueueFull())
-    }
+    proceed?()
     return promise
   }
 
   private func work(_ resolver: Resolver<Void>) {
-    let time = health(clock.now.offset.seconds).serviceTime
-    Promise<Void>.after(time, clock: clock)
+    let isSlow = Simulation.slow.contains(clock.now.offset.seconds)
+    // 1,000 requests per second, of which the clients need 700; 250 while it is slow.
+    Promise<Void>.after(isSlow ? .milliseconds(200) : .milliseconds(50), clock: clock)
       .done(on: .immediate) { [self] in
         resolver.fulfill()
         let next: Resolver<Void>? = state.withLock { state in
@@ -90,7 +73,5 @@ final class Service: Sendable {
 }
 
 extension Duration {
-  var seconds: Double {
-    Double(components.seconds) + Double(components.attoseconds) * 1e-18
-  }
+  var seconds: Double { Double(components.seconds) + Double(components.attoseconds) * 1e-18 }
 }

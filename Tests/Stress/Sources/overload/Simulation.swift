@@ -40,8 +40,8 @@ struct Outcome: Sendable {
   /// The latency in seconds below which 99 of 100 successful calls that started in a period stayed;
   /// nil without any.
   func p99(_ period: Range<Double>) -> Double? {
-    let latencies = calls.filter { $0.isSuccess && period.contains($0.start) }.map(\.latency)
-      .sorted()
+    let good = calls.filter { $0.isSuccess && period.contains($0.start) }
+    let latencies = good.map(\.latency).sorted()
     return latencies.isEmpty ? nil : latencies[min(latencies.count * 99 / 100, latencies.count - 1)]
   }
 
@@ -60,16 +60,9 @@ struct Simulation {
   /// From 25 seconds after the last disturbance.
   static let after = 60.0..<80.0
 
-  /// 1,000 requests per second, of which the clients need 700; 250 while it is slow.
-  static func health(at seconds: Double) -> Service.Health {
-    Service.Health(
-      serviceTime: slow.contains(seconds) ? .milliseconds(200) : .milliseconds(50),
-      isFailing: failing.contains(seconds))
-  }
-
   static func run(_ plan: Plan, seed: UInt64) async -> Outcome {
     let clock = TestClock()
-    let service = Service(clock, health: health)
+    let service = Service(clock)
     let call = plan.make(clock, service, RandomNumbers(seed: seed &+ 1))
     let outcome = Lock(Outcome())
     let random = RandomNumbers(seed: seed)
@@ -83,10 +76,9 @@ struct Simulation {
           outcome.withLock { $0.started += 1 }
           call().observe(on: .immediate) { result in
             let latency = clock.now.offset.seconds - start
-            let isSuccess = if case .success = result { true } else { false }
-            outcome.withLock {
-              $0.calls.append(.init(start: start, latency: latency, isSuccess: isSuccess))
-            }
+            let isSuccess = (try? result.get()) != nil
+            let call = Outcome.Call(start: start, latency: latency, isSuccess: isSuccess)
+            outcome.withLock { $0.calls.append(call) }
           }
         }
         .catch(on: .immediate) { _ in }

@@ -47,6 +47,4 @@ enum PlantedFault: String, ExpressibleByArgument {
   }
 }
 
-private final class Node {
-  var next: Node?
-}
+private final class Node { var next: Node? }

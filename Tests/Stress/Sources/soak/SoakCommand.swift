@@ -23,22 +23,16 @@ struct SoakCommand: ParsableCommand {
 
   @Option(help: "For how many minutes.")
   var minutes = 1.0
-
   @Option(help: "The first seed; the same seeds make the same programs.")
   var seed: UInt64 = 1
-
   @Option(help: "How many threads; as many as there are cores if not given.")
   var threads = ProcessInfo.processInfo.activeProcessorCount
-
   @Option(help: "After how many seconds one program counts as hung.")
   var patience = 60.0
-
   @Flag(inversion: .prefixedNo, help: "Whether memory that grows counts as a failure.")
   var memory = true
-
   @Flag(help: "Record all promises, with source locations, while the programs run.")
   var trace = false
-
   @Option(help: .hidden)
   var plant: PlantedFault?
 

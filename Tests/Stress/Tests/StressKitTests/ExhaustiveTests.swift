@@ -14,20 +14,14 @@ extension StressTests {
 
     /// The acts; nil cancels the promise that was created last.
     private static let acts: [StressKit.Operation?] =
-      [1, 2].flatMap { promise -> [StressKit.Operation?] in
-        [.fulfill(promise), .reject(promise), .dropResolver(promise)]
-      }
-      + [1, 2, 3].flatMap { promise -> [StressKit.Operation?] in
-        [.cancel(promise), .finally(promise, .immediate, Body())]
-      } + [
+      [1, 2].flatMap { [.fulfill($0), .reject($0), .dropResolver($0)] }
+      + [1, 2, 3].flatMap { [.cancel($0), .finally($0, .immediate, Body())] } + [
         .recover(1, .immediate, Body()), .then(1, .immediate, Body(.promise(2))),
         .then(2, .immediate, Body(.promise(3))), nil,
       ]
 
     private static func program(_ number: Int) -> Program {
-      var steps = beginning
-      var rest = number
-      var last = 3
+      var (steps, rest, last) = (beginning, number, 3)
       for id in 6..<10 {
         let (quotient, index) = rest.quotientAndRemainder(dividingBy: acts.count)
         steps.append(Step(id, acts[index] ?? .cancel(last)))

@@ -18,9 +18,7 @@ final class Box<T>: Sendable {
 
   /// Creates the box of a pending promise.
   @inlinable
-  init() {
-    (core, resolver) = Core<T>.withUnmanagedResolver()
-  }
+  init() { (core, resolver) = Core<T>.withUnmanagedResolver() }
 
   /// Creates the box of a promise that only Pledge settles.
   @usableFromInline
@@ -36,10 +34,8 @@ final class Box<T>: Sendable {
   @inlinable
   func seal(_ result: Result<T>) {
     switch result {
-    case .fulfilled(let value):
-      resolver?.fulfill(Boxed(value))
-    case .rejected(let error):
-      resolver?.reject(unreported(error))
+    case .fulfilled(let value): resolver?.fulfill(Boxed(value))
+    case .rejected(let error): resolver?.reject(unreported(error))
     }
   }
 }

@@ -41,11 +41,7 @@ extension Thenable {
 /// Runs a handler whose error isn't reported.
 @inlinable @inline(__always)
 func unreported<Value>(_ body: () throws -> Value) throws -> Value {
-  do {
-    return try body()
-  } catch {
-    throw unreported(error)
-  }
+  do { return try body() } catch { throw unreported(error) }
 }
 
 /// Returns an error that rejects a promise with `error`, which isn't reported.

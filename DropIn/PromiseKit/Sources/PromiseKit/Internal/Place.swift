@@ -16,14 +16,9 @@ extension Optional where Wrapped: DispatchQueue {
   func async(flags: DispatchWorkItemFlags?, _ body: @escaping () -> Void) {
     nonisolated(unsafe) let body = body
     switch self {
-    case nil:
-      body()
+    case nil: body()
     case .some(let queue):
-      if let flags {
-        queue.async(flags: flags) { body() }
-      } else {
-        queue.async { body() }
-      }
+      if let flags { queue.async(flags: flags) { body() } } else { queue.async { body() } }
     }
   }
 }

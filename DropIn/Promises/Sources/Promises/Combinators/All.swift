@@ -10,9 +10,7 @@ import Dispatch
 @_disfavoredOverload
 public func all<Value>(
   on queue: DispatchQueue = .promises, _ promises: Promise<Value>...
-) -> Promise<[Value]> {
-  all(on: queue, promises)
-}
+) -> Promise<[Value]> { all(on: queue, promises) }
 
 /// Returns a promise for all the values, in the order of `promises`.
 ///
@@ -65,7 +63,5 @@ public func all<A, B, C, D>(
   let (a, b, c, d) = (promiseA.source, promiseB.source, promiseC.source, promiseD.source)
   return gather(on: queue, fulfilled: [AnyInput(a), AnyInput(b), AnyInput(c), AnyInput(d)]) {}.then(
     on: queue
-  ) { _ in
-    (a.value, b.value, c.value, d.value)
-  }
+  ) { _ in (a.value, b.value, c.value, d.value) }
 }

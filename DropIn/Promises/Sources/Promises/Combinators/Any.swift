@@ -10,9 +10,7 @@ import Dispatch
 @_disfavoredOverload
 public func any<Value>(
   on queue: DispatchQueue = .promises, _ promises: Promise<Value>...
-) -> Promise<[Maybe<Value>]> {
-  any(on: queue, promises)
-}
+) -> Promise<[Maybe<Value>]> { any(on: queue, promises) }
 
 /// Returns a promise for the results of `promises`, in their order.
 ///
@@ -22,9 +20,7 @@ public func any<Value, Container: Sequence>(
   on queue: DispatchQueue = .promises, _ promises: Container
 ) -> Promise<[Maybe<Value>]> where Container.Element == Promise<Value> {
   let sources = promises.map { $0.source }
-  return gather(on: queue, resolved: sources).then(on: queue) { _ in
-    sources.map { $0.resolution }
-  }
+  return gather(on: queue, resolved: sources).then(on: queue) { _ in sources.map { $0.resolution } }
 }
 
 /// Returns a promise for the results of both promises.

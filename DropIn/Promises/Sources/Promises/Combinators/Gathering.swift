@@ -25,9 +25,7 @@ struct Source<Value>: Input {
   @inlinable var isPending: Bool { storage.isPending }
 
   @inlinable
-  var isFulfilled: Bool {
-    if case .success = storage.currentResult { true } else { false }
-  }
+  var isFulfilled: Bool { if case .success = storage.currentResult { true } else { false } }
 
   @inlinable
   func observeEnd(on executor: QueueExecutor, _ handler: @escaping ((any Error)?) -> Void) {

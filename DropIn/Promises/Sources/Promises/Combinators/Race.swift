@@ -6,9 +6,7 @@ import Dispatch
 @inlinable
 public func race<Value>(
   on queue: DispatchQueue = .promises, _ promises: Promise<Value>...
-) -> Promise<Value> {
-  race(on: queue, promises)
-}
+) -> Promise<Value> { race(on: queue, promises) }
 
 /// Returns a promise that is resolved like the first of `promises`, at least one, to be resolved.
 ///
@@ -20,9 +18,7 @@ public func race<Value>(
   assert(!promises.isEmpty, "No promises to race")
   let result = Promise<Value>()
   queue.hop {
-    for promise in promises {
-      promise.observe(on: queue) { result.resolve($0) }
-    }
+    for promise in promises { promise.observe(on: queue) { result.resolve($0) } }
   }
   return result
 }

@@ -14,11 +14,7 @@ extension Promise {
   public convenience init(on queue: DispatchQueue = .promises, _ work: @escaping Async) {
     self.init()
     queue.hop {
-      do {
-        try work({ self.fulfill($0) }, { self.reject($0) })
-      } catch {
-        self.reject(error)
-      }
+      do { try work({ self.fulfill($0) }, { self.reject($0) }) } catch { self.reject(error) }
     }
   }
 }

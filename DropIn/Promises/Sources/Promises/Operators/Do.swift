@@ -13,11 +13,7 @@ extension Promise {
   public convenience init<T>(on queue: DispatchQueue = .promises, _ work: @escaping Do<T>) {
     self.init()
     queue.hop {
-      do {
-        self.fulfill(converting: try work())
-      } catch {
-        self.reject(error)
-      }
+      do { self.fulfill(converting: try work()) } catch { self.reject(error) }
     }
   }
 

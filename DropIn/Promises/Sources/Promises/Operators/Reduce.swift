@@ -20,9 +20,7 @@ extension Promise {
   public func reduce<Element>(
     on queue: DispatchQueue = .promises, _ items: Element...,
     combine reducer: @escaping Reducer<Element>
-  ) -> Promise<Value> {
-    reduce(on: queue, items, reducer)
-  }
+  ) -> Promise<Value> { reduce(on: queue, items, reducer) }
 
   /// Returns a promise for the result of combining this promise's value with all `items`, in order.
   ///
@@ -34,8 +32,6 @@ extension Promise {
     on queue: DispatchQueue = .promises, _ items: Container,
     _ reducer: @escaping Reducer<Container.Element>
   ) -> Promise<Value> {
-    items.reduce(self) { promise, item in
-      promise.then { value in try reducer(value, item) }
-    }
+    items.reduce(self) { promise, item in promise.then { value in try reducer(value, item) } }
   }
 }

@@ -71,8 +71,7 @@ extension Downloader {
       error.errors.contains(where: isSpoiled) && !error.errors.contains(where: isWorthRetrying)
     case let error as GivenUp:
       error.errors.last.map { error in
-        isSpoiled(error)
-          || (error as? AggregateError)?.errors.contains(where: isSpoiled) ?? false
+        isSpoiled(error) || (error as? AggregateError)?.errors.contains(where: isSpoiled) ?? false
       } ?? false
     default: false
     }

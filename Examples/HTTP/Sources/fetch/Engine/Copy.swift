@@ -31,7 +31,6 @@ final class Copy: Sendable {
     var attempt: Int
     /// The position after the last byte that the response can contain.
     var end: Int
-    /// Whether the response can still be written.
     var isOpen = true
   }
 

@@ -231,7 +231,6 @@ final class Downloader: Sendable {
     let claim: Copy.Claim?
   }
 
-  /// Requests a segment from one mirror.
   private func ask(
     _ mirror: URL, _ copy: Copy, _ claim: Copy.Claim, _ attempt: Int
   ) -> Promise<Opened> {

@@ -8,7 +8,6 @@ final class HostLimits: Sendable {
     private let end: Resolver<Void>
 
     init(_ end: Resolver<Void>) { self.end = end }
-
     deinit { end.fulfill() }
   }
 

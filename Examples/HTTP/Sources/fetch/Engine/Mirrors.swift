@@ -62,9 +62,7 @@ final class Mirrors: Sendable {
   /// Runs `body`; if it throws an error other than `CancellationError`, records a failure of the
   /// server.
   func blaming<T>(_ mirror: URL, _ body: () throws -> T) throws -> T {
-    do {
-      return try body()
-    } catch {
+    do { return try body() } catch {
       if !(error is CancellationError) { blame(mirror) }
       throw error
     }

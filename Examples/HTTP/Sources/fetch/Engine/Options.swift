@@ -2,7 +2,6 @@ import Foundation
 import Pledge
 import PledgeFoundation
 
-/// The policies of a ``Downloader``.
 struct Options: Sendable {
   /// The maximum number of files that are downloaded at the same time.
   var concurrency = 8
@@ -26,9 +25,7 @@ struct Options: Sendable {
 ///
 /// This is a class because each event contains a reference to it.
 final class Download: Sendable {
-  /// The file name.
   let name: String
-  /// The URLs that serve the file.
   let mirrors: [URL]
   let checksum: Checksum?
 
@@ -37,7 +34,6 @@ final class Download: Sendable {
   }
 }
 
-/// An event during a download.
 enum Event: Sendable {
   /// A response for a file has arrived: the number of bytes that are present, and the size of the
   /// file, if it is known.

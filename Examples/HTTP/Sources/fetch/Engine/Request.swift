@@ -48,16 +48,13 @@ struct Request: Sendable {
     }
     guard let url = Address.url(location, relativeTo: head.url),
       ["http", "https"].contains(url.scheme?.lowercased()), url.host()?.isEmpty == false
-    else {
-      throw BadAnswer("the server redirects to \"\(location)\", which is not an HTTP URL")
-    }
+    else { throw BadAnswer("the server redirects to \"\(location)\", which is not an HTTP URL") }
     return url
   }
 }
 
 /// The header fields that the user wants to send with requests.
 struct RequestSettings: Sendable {
-  /// The header fields, by name.
   var headers: [String: String] = [:]
 
   /// Returns the header fields for `url`, or, if `origin` isn't nil, for a redirect from `origin`
@@ -97,7 +94,6 @@ extension URL {
     user(percentEncoded: false).map { ($0, password(percentEncoded: false)) }
   }
 
-  /// The URL without user name and password.
   var withoutCredentials: URL {
     guard mayHaveCredentials, user() != nil || password() != nil else { return self }
     guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return self }

@@ -38,6 +38,5 @@ final class StandardOutput: Storage, Part {
   }
 
   func restart() throws { try begin(ResumeState()) }
-
   func checksum() -> Checksum { state.withLock { Checksum($0.hash.finalize()) } }
 }

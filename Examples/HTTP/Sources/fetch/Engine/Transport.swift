@@ -33,14 +33,12 @@ protocol Answer: Sendable {
   func body(_ receive: @escaping Receiver) -> Promise<Void>
 }
 
-/// The head of a response.
 struct AnswerHead: Sendable {
   /// The URL of the server that sent the response.
   var url: URL
   var status: Int
   var headers: HTTPHeaders = [:]
 
-  /// Whether the server supports range requests.
   var servesRanges: Bool {
     status == 206 || self["Accept-Ranges"]?.lowercased().contains("bytes") == true
   }
@@ -61,8 +59,7 @@ struct ConnectionFailure: Error, CustomStringConvertible {
   let isRefusal: Bool
 
   init(_ description: String, isTransient: Bool = true, isRefusal: Bool = false) {
-    self.description = description
-    self.isTransient = isTransient
+    (self.description, self.isTransient) = (description, isTransient)
     self.isRefusal = isRefusal
   }
 }

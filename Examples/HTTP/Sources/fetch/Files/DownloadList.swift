@@ -109,9 +109,7 @@ enum DownloadList {
 
   private static func address(_ word: String) throws(Fault) -> URL {
     let shown = Address.withoutCredentials(word)
-    guard !word.unicodeScalars.contains("\u{FFFD}") else {
-      throw Fault("\"\(shown)\" isn't UTF-8")
-    }
+    guard !word.unicodeScalars.contains("\u{FFFD}") else { throw Fault("\"\(shown)\" isn't UTF-8") }
     guard let colon = word.utf8.firstIndex(of: UInt8(ascii: ":")),
       word[colon...].hasPrefix("://")
     else { throw Fault("\"\(shown)\" is neither a URL nor sha256=HEX nor out=NAME") }
@@ -156,7 +154,6 @@ struct DownloadListError: Error, Equatable, CustomStringConvertible {
   struct Problem: Sendable, Equatable {
     /// The location of the line, as in `list.txt:3`, or the number of the argument.
     var location: String
-    /// What is wrong.
     var fault: String
   }
 
@@ -164,7 +161,5 @@ struct DownloadListError: Error, Equatable, CustomStringConvertible {
   var problems: [Problem]
 
   /// The problems, each on a separate line.
-  var description: String {
-    problems.map { "\($0.location): \($0.fault)" }.joined(separator: "\n")
-  }
+  var description: String { problems.map { "\($0.location): \($0.fault)" }.joined(separator: "\n") }
 }

@@ -28,7 +28,6 @@ final class PartialFile: Sendable {
   }
 
   private static let suffix = ".fetch-part"
-
   private let finalPath: String
   private var path: String { finalPath + Self.suffix }
   private var recordPath: String { path + ".json" }
@@ -229,10 +228,6 @@ private func closeDescriptor(_ descriptor: inout Int32) {
   guard descriptor >= 0 else { return }
   // Otherwise, a process that another thread is starting keeps the lock until it runs its program.
   _ = flock(descriptor, LOCK_UN)
-  #if canImport(Darwin)
-    _ = Darwin.close(descriptor)
-  #else
-    _ = Glibc.close(descriptor)
-  #endif
+  _ = close(descriptor)
   descriptor = -1
 }

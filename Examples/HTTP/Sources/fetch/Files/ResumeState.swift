@@ -58,8 +58,7 @@ struct Validator: Codable, Sendable, Equatable {
   /// second; nil if the text has another format.
   private static func time(_ text: String) -> [Int]? {
     guard
-      let match = text.wholeMatch(
-        of: /\w{3}, (\d\d) (\w{3}) (\d{4}) (\d\d):(\d\d):(\d\d) GMT/),
+      let match = text.wholeMatch(of: /\w{3}, (\d\d) (\w{3}) (\d{4}) (\d\d):(\d\d):(\d\d) GMT/),
       let month = months.firstIndex(of: String(match.2))
     else { return nil }
     let numbers = [match.3, "\(month)", match.1, match.4, match.5, match.6].compactMap { Int($0) }
@@ -73,7 +72,6 @@ struct Validator: Codable, Sendable, Equatable {
 
 /// A part of a file, and how much of it has arrived.
 struct Segment: Codable, Sendable, Equatable {
-  /// The position of the first byte.
   var start = 0
   /// The position of the first missing byte.
   var position = 0
@@ -121,11 +119,11 @@ struct ResumeState: Codable, Sendable, Equatable {
     while segments.count(where: { !$0.isComplete }) < count {
       let largest = segments.indices.max { segments[$0].missing < segments[$1].missing }
       guard let index = largest, segments[index].missing >= 2 * minimum else { return }
-      let (middle, end) = (
-        segments[index].position + segments[index].missing / 2, segments[index].end
-      )
-      segments[index].end = middle
-      segments.insert(Segment(start: middle, position: middle, end: end), at: index + 1)
+      var second = segments[index]
+      second.start = second.position + second.missing / 2
+      second.position = second.start
+      segments[index].end = second.start
+      segments.insert(second, at: index + 1)
     }
   }
 }

@@ -1,11 +1,5 @@
 import Foundation
 
-#if canImport(Darwin)
-  private let writeBytes = Darwin.write
-#else
-  private let writeBytes = Glibc.write
-#endif
-
 /// Reads and writes files and the standard streams of the process.
 ///
 /// `FileHandle` ends the process if a stream is closed or can't be written.
@@ -61,7 +55,7 @@ enum StandardStreams {
       let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
       let count =
         position.map { pwrite(file, rest.baseAddress, rest.count, off_t($0 + done)) }
-        ?? writeBytes(file, rest.baseAddress, rest.count)
+        ?? Foundation.write(file, rest.baseAddress, rest.count)
       if count >= 0 {
         done += count
       } else if errno == EAGAIN {
@@ -83,8 +77,7 @@ extension String {
   /// Line feeds are kept.
   var printable: String {
     String(
-      String.UnicodeScalarView(
-        unicodeScalars.map { $0 == "\n" || $0.isVisible ? $0 : "\u{FFFD}" }))
+      String.UnicodeScalarView(unicodeScalars.map { $0 == "\n" || $0.isVisible ? $0 : "\u{FFFD}" }))
   }
 }
 

@@ -16,7 +16,6 @@ struct WrongHost: Error {}
 final class PeerIdentity: ChannelOutboundHandler {
   typealias OutboundIn = HTTPClientRequestPart
   typealias OutboundOut = HTTPClientRequestPart
-
   private var isChecked = false
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -66,7 +65,6 @@ final class PeerIdentity: ChannelOutboundHandler {
 }
 
 extension SocketAddress {
-  /// The bytes of the IP address.
   fileprivate var bytes: [UInt8] {
     switch self {
     case .v4(let address): withUnsafeBytes(of: address.address.sin_addr) { Array($0) }
@@ -80,7 +78,6 @@ extension SocketAddress {
 final class ResponseStatuses: ChannelInboundHandler {
   typealias InboundIn = HTTPClientResponsePart
   typealias InboundOut = HTTPClientResponsePart
-
   private var hasFailed = false
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {

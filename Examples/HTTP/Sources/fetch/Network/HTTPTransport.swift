@@ -37,8 +37,7 @@ final class HTTPTransport: Transport {
   /// Creates a transport; `certificates` is a PEM file with the certificates to trust instead of
   /// those of the system.
   init(proxies: Proxies, connectionsPerHost: Int, certificates: String? = nil) {
-    self.proxies = proxies
-    self.connectionsPerHost = connectionsPerHost
+    (self.proxies, self.connectionsPerHost) = (proxies, connectionsPerHost)
     self.certificates = certificates
   }
 
@@ -58,9 +57,7 @@ final class HTTPTransport: Transport {
     var fields = HTTPHeaders(headers.map { ($0, $1) })
     if !fields.contains(name: "User-Agent") { fields.add(name: "User-Agent", value: "fetch") }
     let request: HTTPClient.Request
-    do {
-      request = try HTTPClient.Request(url: url, headers: fields)
-    } catch {
+    do { request = try HTTPClient.Request(url: url, headers: fields) } catch {
       return .rejected(ConnectionFailure("\(error)", isTransient: false))
     }
     // A download that is being cancelled can still send a request.
@@ -74,9 +71,7 @@ final class HTTPTransport: Transport {
     } to: { bytes in
       // Usually, the body has been requested by now; otherwise, the server has to wait.
       receiver.map(on: .immediate) { receive in
-        do {
-          try bytes.withUnsafeReadableBytes(receive)
-        } catch {
+        do { try bytes.withUnsafeReadableBytes(receive) } catch {
           throw ReceiverError(error: error)
         }
       }
@@ -145,9 +140,7 @@ extension URL {
 }
 
 /// An error of a receiver, and not of the connection.
-struct ReceiverError: Error {
-  let error: any Error
-}
+struct ReceiverError: Error { let error: any Error }
 
 /// A response whose body is delayed until it is requested.
 private final class NetworkAnswer: Answer {

@@ -6,7 +6,6 @@ import Foundation
 ///
 /// All requests go through a tunnel, which the proxy must allow.
 struct Proxies: Sendable {
-  /// An HTTP proxy.
   struct Server: Hashable {
     var host: String
     var port: Int

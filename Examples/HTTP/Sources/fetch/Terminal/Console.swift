@@ -22,7 +22,6 @@ final class Console: Sendable {
     state = Mutex(State(renderer: renderer, board: ProgressBoard(fileCount: fileCount)))
   }
 
-  /// Shows an event.
   func note(_ event: Event) {
     if isQuiet {
       // Nothing shows the progress, so nothing has to track it.
@@ -33,8 +32,7 @@ final class Console: Sendable {
       switch event {
       case .started(let file, let received, let size):
         state.board.start(file.name, received: received, of: size)
-      case .received(let file, let count):
-        state.board.receive(file.name, count: count)
+      case .received(let file, let count): state.board.receive(file.name, count: count)
       case .waiting(let file, let delay, let error, let isAsked):
         // A short delay isn't worth a line.
         if delay > .seconds(5) {
@@ -65,7 +63,6 @@ final class Console: Sendable {
   /// Writes `line`, which is about the whole run.
   func say(_ line: String) { StandardStreams.writeError("\(line)\n") }
 
-  /// Draws the progress for the last time.
   func finish() {
     state.withLock { state in
       guard !state.isFinished else { return }
@@ -84,8 +81,7 @@ final class Console: Sendable {
       let elapsed = ContinuousClock.now - start
       guard !state.isFinished, line != nil || state.renderer.isDue(elapsed) else { return }
       let reading = state.board.reading(at: elapsed)
-      let text =
-        line.map { state.renderer.announce($0, reading) } ?? state.renderer.update(reading)
+      let text = line.map { state.renderer.announce($0, reading) } ?? state.renderer.update(reading)
       if let text { StandardStreams.writeError(text) }
     }
   }

@@ -1,6 +1,5 @@
 import Foundation
 
-/// Formats quantities for people.
 enum HumanReadable {
   /// Returns a number of bytes, 0 or more, in decimal units, as in `1.2 MB`.
   static func bytes(_ count: Int) -> String {

@@ -12,7 +12,6 @@ struct ProgressRenderer: Sendable {
   /// Returns the columns of the terminal, which are read for each drawing, because terminals are
   /// resized; nil for a file, a pipe, or a log, where complete lines are written at intervals.
   private let columns: (@Sendable () -> Int)?
-  /// The minimum time between two updates.
   private let interval: Duration
   private var lastUpdate: Duration?
 
@@ -60,16 +59,13 @@ struct ProgressRenderer: Sendable {
   }
 }
 
-/// Properties of the terminal.
 enum Terminal {
   /// Returns whether `descriptor` is a terminal on which a line can be redrawn; `TERM=dumb` means
   /// that the cursor can't move.
   static func canRedraw(
     _ descriptor: Int32 = STDERR_FILENO,
     environment: [String: String] = ProcessInfo.processInfo.environment
-  ) -> Bool {
-    isatty(descriptor) == 1 && environment["TERM"] != "dumb"
-  }
+  ) -> Bool { isatty(descriptor) == 1 && environment["TERM"] != "dumb" }
 
   /// Returns the columns of the terminal on `descriptor`; 80 where they are unknown.
   static func columns(_ descriptor: Int32 = STDERR_FILENO) -> Int {

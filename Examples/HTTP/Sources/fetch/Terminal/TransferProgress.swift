@@ -1,8 +1,5 @@
-import Foundation
-
 /// The progress of a batch of downloads at one moment.
 struct TransferProgress: Sendable, Equatable {
-  /// The number of complete files.
   var filesDone = 0
   var filesFailed = 0
   var filesTotal: Int

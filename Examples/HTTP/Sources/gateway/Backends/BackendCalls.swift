@@ -1,6 +1,5 @@
 import AsyncHTTPClient
 import Foundation
-import Logging
 import NIOCore
 import NIOFoundationCompat
 import NIOHTTP1
@@ -40,17 +39,12 @@ let maximumBodySize = 1 << 20
 func backendRequest(_ url: String, by deadline: Deadline) throws -> HTTPClient.Request {
   try HTTPClient.Request(
     url: url,
-    headers: [
-      RequestID.header: RequestID.current ?? "none",
-      Deadline.header: deadline.headerValue,
-    ])
+    headers: [RequestID.header: RequestID.current ?? "none", Deadline.header: deadline.headerValue])
 }
 
 func decode<Part: Decodable>(
   _ type: Part.Type, from response: HTTPClient.Response
-) throws -> Part {
-  try JSONDecoder().decode(type, from: response.body ?? ByteBuffer())
-}
+) throws -> Part { try JSONDecoder().decode(type, from: response.body ?? ByteBuffer()) }
 
 /// Returns whether another attempt can succeed.
 ///

@@ -1,5 +1,4 @@
 import Hummingbird
-import Synchronization
 
 /// The faults of an unreliable backend.
 struct Faults: ResponseCodable, Equatable {
@@ -11,7 +10,6 @@ struct Faults: ResponseCodable, Equatable {
   /// The fraction of calls that fail with status 503.
   var errors = 0.0
 
-  /// Returns a random fate for the next call.
   func next() -> Fate {
     if Double.random(in: 0..<1) < errors { return .fail }
     if Double.random(in: 0..<1) < stalls { return .answer(after: .milliseconds(stall)) }
@@ -19,7 +17,6 @@ struct Faults: ResponseCodable, Equatable {
   }
 }
 
-/// The fate of one call to a backend.
 enum Fate: Sendable {
   case answer(after: Duration)
   case fail

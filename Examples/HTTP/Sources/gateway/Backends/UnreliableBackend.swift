@@ -13,7 +13,6 @@ final class UnreliableBackend: Sendable {
   struct Call: Sendable {
     var number: Int
     var id: Int
-    var requestID: String?
     var deadline: Int?
   }
 
@@ -21,12 +20,10 @@ final class UnreliableBackend: Sendable {
   /// The address of the server, after it has started.
   let address: Promise<String>
   let faults = Mutex(Faults())
-
   private let hasStarted: Resolver<String>
   private let answer: @Sendable (_ id: Int) -> any Encodable & Sendable
   private let fate: (@Sendable (Call) -> Fate)?
   private let callCount = AtomicCounter()
-  private let hangUpCount = AtomicCounter()
 
   /// - Parameters:
   ///   - answer: Returns the body of a response.
@@ -35,17 +32,12 @@ final class UnreliableBackend: Sendable {
     _ name: String, fate: (@Sendable (Call) -> Fate)? = nil,
     answer: @escaping @Sendable (_ id: Int) -> any Encodable & Sendable
   ) {
-    self.name = name
-    self.fate = fate
-    self.answer = answer
+    (self.name, self.fate, self.answer) = (name, fate, answer)
     (address, hasStarted) = Promise.withResolvers()
   }
 
   /// The number of calls that have arrived.
   var calls: Int { callCount.value }
-
-  /// The number of callers that disconnected before they received a response.
-  var hangUps: Int { hangUpCount.value }
 
   /// Returns the server, as a service that runs until it is shut down.
   func application(logger: Logger) -> some ApplicationProtocol {
@@ -67,12 +59,10 @@ final class UnreliableBackend: Sendable {
 
   private func respond(to request: Request, id: Int) async throws -> Response {
     let deadline = request.headers[Deadline.header].flatMap { Int($0) }
-    let call = Call(
-      number: callCount.increment(), id: id, requestID: RequestID.current, deadline: deadline)
+    let call = Call(number: callCount.increment(), id: id, deadline: deadline)
     var headers: HTTPFields = [.contentType: "application/json"]
     switch fate?(call) ?? faults.withLock({ $0.next() }) {
-    case .fail:
-      throw HTTPError(.serviceUnavailable)
+    case .fail: throw HTTPError(.serviceUnavailable)
     case .answer(let delay):
       if let deadline, delay > .milliseconds(deadline) {
         // The caller doesn't wait that long, so the work would be useless.
@@ -86,8 +76,7 @@ final class UnreliableBackend: Sendable {
       headers[.connection] = "close"
     }
     let body = try JSONEncoder().encode(answer(id))
-    return Response(
-      status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(bytes: body)))
+    return Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(bytes: body)))
   }
 
   /// Returns whether a response that takes `delay` detects that the caller disconnects.
@@ -106,7 +95,6 @@ final class UnreliableBackend: Sendable {
     do {
       try await request.body.consumeWithCancellationOnInboundClose { _ in try await work() }
     } catch {
-      hangUpCount.increment()
       Logger.current.debug("\(request.uri.path): the caller disconnected")
       throw error
     }
@@ -134,7 +122,6 @@ struct UnreliableBackends: Sendable {
   var all: [UnreliableBackend] { [products, reviews, prices] }
 
   var addresses: BackendAddresses {
-    BackendAddresses(
-      products: products.address, reviews: reviews.address, prices: prices.address)
+    BackendAddresses(products: products.address, reviews: reviews.address, prices: prices.address)
   }
 }

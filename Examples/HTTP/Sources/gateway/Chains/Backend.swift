@@ -11,7 +11,6 @@ import PledgeTracing
 final class Backend<Part: Decodable & Sendable>: Sendable {
   let name: String
   let limiter: Limiter
-
   let address: Promise<String>
   let client: HTTPClient
   let metrics: BackendMetrics
@@ -20,8 +19,7 @@ final class Backend<Part: Decodable & Sendable>: Sendable {
   let hedgeBudget: RetryBudget
 
   init(name: String, address: Promise<String>, settings: Settings, services: SharedServices) {
-    self.name = name
-    self.address = address
+    (self.name, self.address) = (name, address)
     client = services.client
     metrics = BackendMetrics(backend: name, factory: services.metrics)
     limiter = Limiter(settings.concurrency, queueCapacity: settings.queueCapacity)
@@ -100,9 +98,7 @@ final class Backend<Part: Decodable & Sendable>: Sendable {
     hedgeDelay?.note(latency)
     metrics.latency.record(duration: latency)
     Logger.current.debug("\(name) \(id): status \(response.status.code) after \(start.elapsed)")
-    guard response.status == .ok else {
-      throw BackendError(backend: name, status: response.status)
-    }
+    guard response.status == .ok else { throw BackendError(backend: name, status: response.status) }
     return response
   }
 

@@ -12,7 +12,6 @@ final class PageGateway: Sendable {
   let products: Backend<Product>
   let reviews: Backend<[Review]>
   let prices: Backend<Price>
-
   let contents: RequestCoalescer<Int, Content>
   let scope: GracefulScope
   let timeout: Duration

@@ -18,7 +18,6 @@ struct BackendMetrics: Sendable {
     hedges = counter("backend_hedges_total")
     failures = counter("backend_failures_total")
     rejected = counter("backend_rejected_total")
-    latency = Metrics.Timer(
-      label: "backend_call_seconds", dimensions: dimensions, factory: factory)
+    latency = Metrics.Timer(label: "backend_call_seconds", dimensions: dimensions, factory: factory)
   }
 }

@@ -7,15 +7,11 @@ import Synchronization
 /// A part of the example, and not of Pledge: a program uses an exporter's package, such as
 /// swift-prometheus, in its place.
 final class PrometheusRegistry: MetricsFactory {
-  private struct State {
-    var series: [Identity: any Series] = [:]
-  }
-
-  private let state = Mutex(State())
+  private let series = Mutex<[Identity: any Series]>([:])
 
   /// Returns the current values, in the text format of Prometheus.
   func text() -> String {
-    let series = state.withLock { $0.series }.sorted { $0.key < $1.key }
+    let series = series.withLock { $0 }.sorted { $0.key < $1.key }
     var lines: [String] = []
     var last: String?
     for (identity, metric) in series {
@@ -30,10 +26,10 @@ final class PrometheusRegistry: MetricsFactory {
     _ label: String, _ dimensions: [(String, String)], _ make: () -> Metric
   ) -> Metric {
     let identity = Identity(label: label, dimensions: dimensions)
-    return state.withLock { state in
-      if let found = state.series[identity] as? Metric { return found }
+    return series.withLock { series in
+      if let found = series[identity] as? Metric { return found }
       let new = make()
-      state.series[identity] = new
+      series[identity] = new
       return new
     }
   }
@@ -44,9 +40,7 @@ final class PrometheusRegistry: MetricsFactory {
 
   func makeRecorder(
     label: String, dimensions: [(String, String)], aggregate: Bool
-  ) -> any RecorderHandler {
-    series(label, dimensions) { GaugeSeries() }
-  }
+  ) -> any RecorderHandler { series(label, dimensions) { GaugeSeries() } }
 
   func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
     series(label, dimensions) { GaugeSeries() }

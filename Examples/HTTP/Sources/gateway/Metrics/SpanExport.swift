@@ -34,10 +34,8 @@ struct SpanExport: Service {
       trace = span.traceID
       self.span = span.spanID
       parent = span.parentSpanID
-      let (start, end) = (
-        span.startInstant.nanosecondsSinceEpoch, span.endInstant.nanosecondsSinceEpoch
-      )
-      milliseconds = Double(end - min(start, end)) / 1e6
+      let end = span.endInstant.nanosecondsSinceEpoch
+      milliseconds = Double(end - min(span.startInstant.nanosecondsSinceEpoch, end)) / 1e6
       errors = span.errors.map { "\($0.error)" }
       events = span.events.map(\.name)
     }

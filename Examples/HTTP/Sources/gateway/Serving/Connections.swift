@@ -73,7 +73,6 @@ final class ConnectionObserver: ChannelInboundHandler, RemovableChannelHandler, 
   }
 
   func handlerAdded(context: ChannelHandlerContext) { connections.set(self, for: context.channel) }
-
   func handlerRemoved(context: ChannelHandlerContext) { connections.set(nil, for: context.channel) }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {

@@ -9,8 +9,5 @@ enum RequestID {
   static let key = "request"
 
   static func random() -> String { String(UInt64.random(in: 0...UInt64.max), radix: 16) }
-
-  static var current: String? {
-    Logger.current[metadataKey: key].map { "\($0)" }
-  }
+  static var current: String? { Logger.current[metadataKey: key].map { "\($0)" } }
 }

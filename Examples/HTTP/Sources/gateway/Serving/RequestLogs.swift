@@ -1,4 +1,3 @@
-import HTTPTypes
 import Hummingbird
 import Logging
 import Metrics
@@ -25,15 +24,12 @@ struct RequestLogs<Context: RequestContext>: RouterMiddleware {
     let start = ContinuousClock.now
     return await withLogger(logger) { logger in
       var response: Response
-      do {
-        response = try await next(request, context)
-      } catch {
+      do { response = try await next(request, context) } catch {
         response = errorResponse(to: error)
         logger.log(level: level, "\(request.uri.path) failed: \(error)")
       }
       response.headers[RequestID.header] = id
-      logger.log(
-        level: level, "\(request.uri.path) \(response.status.code) after \(start.elapsed)")
+      logger.log(level: level, "\(request.uri.path) \(response.status.code) after \(start.elapsed)")
       if let metrics, let endpoint = context.endpointPath {
         metrics.note(endpoint, response.status.code, start.duration(to: .now))
       }

@@ -1,10 +1,7 @@
-import Foundation
 import HTTPTypes
 import Hummingbird
-import Logging
 import PledgeDiagnostics
 
-/// The endpoints of the gateway.
 struct Routes: Sendable {
   let pages: PageGateway
   let backends: [UnreliableBackend]
@@ -55,9 +52,7 @@ struct Routes: Sendable {
   /// Adds `POST /faults/prices?stalls=0.02`, which sets the faults of a backend, and `GET`, which
   /// returns them.
   private func addFaults(to router: Router<GatewayContext>) {
-    router.get("faults/{backend}") { _, context in
-      try backend(context).faults.withLock { $0 }
-    }
+    router.get("faults/{backend}") { _, context in try backend(context).faults.withLock { $0 } }
     router.post("faults/{backend}") { request, context in
       let query = request.uri.queryParameters
       return try backend(context).faults.withLock { faults in

@@ -33,8 +33,7 @@ struct Server: Sendable {
     let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     let scope = GracefulScope(deadline: .seconds(5))
     let services = SharedServices(client: client, metrics: metrics, scope: scope)
-    let pages = PageGateway(
-      backends: backends.addresses, settings: settings, services: services)
+    let pages = PageGateway(backends: backends.addresses, settings: settings, services: services)
     let shutdown = Shutdown(drain: settings.drain)
     let connections = Connections()
     let routes = Routes(

@@ -1,7 +1,6 @@
 import AsyncHTTPClient
 import HTTPTypes
 import Hummingbird
-import Logging
 import Pledge
 import ServiceLifecycle
 import Synchronization
@@ -15,13 +14,11 @@ import Synchronization
 // that are still running, such as refreshes of the cache, have five seconds to end. Then the HTTP
 // client closes its connections, and the backends shut down.
 
-/// The first step.
 final class Shutdown: Service {
   private let isBegun = Atomic(false)
   private let drain: Duration
 
   init(drain: Duration) { self.drain = drain }
-
   var hasBegun: Bool { isBegun.load(ordering: .relaxed) }
 
   func run() async throws {

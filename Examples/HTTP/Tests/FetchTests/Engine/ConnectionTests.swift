@@ -55,8 +55,7 @@ extension EngineTests {
   }
 
   @Test func connectionThatBreaksAgainAndAgain_isNoReasonToGiveUpWhileItGetsOn() throws {
-    var options = Options()
-    options.policy = .fixed(attempts: 2, delay: .seconds(1))
+    let options = Options(policy: .fixed(attempts: 2))
     let large = Data(count: 1_000_000)
     let network = SimulatedNetwork(world, pieceSize: 70_000) { asked in
       var reply = part(asked, of: large)
@@ -70,10 +69,8 @@ extension EngineTests {
 
   @Test func retryAfter_isHonored_andTold() throws {
     let waits = Recorder<Duration>()
-    let network = network { asked in
-      self.world.now < .seconds(30)
-        ? Reply(status: 503, headers: ["retry-after": "30"]) : part(asked)
-    }
+    let busy = Reply(status: 503, headers: ["retry-after": "30"])
+    let network = network { self.world.now < .seconds(30) ? busy : part($0) }
     _ = try outcome(from: network) { event in
       if case .waiting(_, let delay, _, askedByServer: true) = event { waits.record(delay) }
     }
@@ -82,8 +79,7 @@ extension EngineTests {
   }
 
   @Test func redirections_keepEscapes_andSecretsAreForTheHostThatTheUserNamed() throws {
-    var options = Options()
-    options.settings.headers = ["Cookie": "c", "X-Mine": "m"]
+    let options = Options(settings: RequestSettings(headers: ["Cookie": "c", "X-Mine": "m"]))
     let network = network { asked in
       switch asked.url.absoluteString {
       case "http://a/x": Reply(status: 302, headers: ["location": "y%20[1]"])
@@ -106,9 +102,7 @@ extension EngineTests {
   @Test(arguments: [true, false], [2, 1000])
   func tooManyOpenFiles_areWaitedFor(checksum: Bool, failures: Int) throws {
     let count = CallCounter()
-    disk.beforeOpen = {
-      if count.call() <= failures { throw FileFailure(.open, "x", EMFILE) }
-    }
+    disk.beforeOpen = { if count.call() <= failures { throw FileFailure(.open, "x", EMFILE) } }
     let waits = Recorder<Duration>()
     let outcome = try outcome(checksum: checksum, from: network { part($0) }) { event in
       if case .waiting(_, let delay, _, _) = event { waits.record(delay) }
@@ -155,8 +149,7 @@ extension EngineTests {
       reply.pause = asked.url.host() == "a" ? .microseconds(100) : .milliseconds(100)
       return reply
     }
-    var options = Options()
-    options.concurrency = 1
+    let options = Options(concurrency: 1)
     let files = try [
       Download(name: "first", mirrors: [address("http://a/first")]),
       Download(name: "x", mirrors: [address("http://a/x"), address("http://b/x")]),
@@ -201,10 +194,8 @@ extension EngineTests {
   }
 
   @Test func connectionsPerHost_areLimited_andWaitingForOneIsNoStall() throws {
-    var options = Options()
-    options.connectionsPerHost = 1
-    options.stall = .milliseconds(60)
-    options.policy.attempts = 1
+    let options = Options(
+      connectionsPerHost: 1, policy: .fixed(attempts: 1), stall: .milliseconds(60))
     let network = network { asked in
       var reply =
         asked.url.path() == "/old" ? Reply(status: 302, headers: ["location": "/x"]) : part(asked)
@@ -224,8 +215,7 @@ extension EngineTests {
     let network = network { [bytes] _ in Reply(body: bytes) }
     let loop = ManualExecutor()
     network.executor = loop
-    var options = Options()
-    options.concurrency = 2
+    let options = Options(concurrency: 2)
     let files = try (0..<4).map {
       Download(name: "\($0)", mirrors: [try address("http://a/\($0)")])
     }

@@ -26,11 +26,10 @@ extension EngineTests {
       reply.stop = first == 0 ? 1 << 20 : 1 << 19
       return reply
     }
-    var options = Options()
-    options.policy = .fixed(attempts: 2, delay: .seconds(1))
+    let options = Options(policy: .fixed(attempts: 2))
+    let mirrors = fromMirrorsThatDiffer ? [a, b] : [a]
     for file in [
-      Download(
-        name: "x", mirrors: fromMirrorsThatDiffer ? [a, b] : [a], checksum: Checksum(of: old)),
+      Download(name: "x", mirrors: mirrors, checksum: Checksum(of: old)),
       Download(name: "x", mirrors: [a]),
     ] {
       _ = try outcomes(of: [file], options: options, from: network)
@@ -53,15 +52,15 @@ extension EngineTests {
     #expect(disk.files["x"] == bytes)
   }
 
+  private static let content = Data((0..<(3 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+
   /// Downloads `x` from a server that breaks the connection after 2 of 3 MiB.
-  private func leavePartialFile(of content: Data, tag: String?, from url: String) throws {
+  private func leavePartialFile(tag: String?, from url: String) throws {
     let network = SimulatedNetwork(world, pieceSize: 1 << 20) { asked in
       if asked.headers["Range"] != nil { throw ConnectionFailure("down", isTransient: false) }
-      var reply = Reply(
-        headers: [
-          "last-modified": "Mon, 23 Nov 2026 08:00:00 GMT", "date": "Mon, 23 Nov 2026 09:00:00 GMT",
-        ],
-        body: content, stop: 2 << 20)
+      var reply = Reply(body: Self.content, stop: 2 << 20)
+      reply.headers["last-modified"] = "Mon, 23 Nov 2026 08:00:00 GMT"
+      reply.headers["date"] = "Mon, 23 Nov 2026 09:00:00 GMT"
       reply.headers["etag"] = tag
       return reply
     }
@@ -71,16 +70,14 @@ extension EngineTests {
 
   @Test(arguments: ["a refused connection", "a missing file", "no byte", "another file"])
   func bytesOfAnEarlierRun_areKeptUntilAGoodResponse(server: String) throws {
-    let content = Data((0..<(3 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31) })
-    try leavePartialFile(of: content, tag: "\"1\"", from: "http://a/x")
+    try leavePartialFile(tag: "\"1\"", from: "http://a/x")
     let before = disk.partial["x"]
-    var options = Options()
-    options.policy.attempts = 1
+    let options = Options(policy: .fixed(attempts: 1))
     let network = network { _ in
       switch server {
       case "a refused connection": throw ConnectionFailure("refused", isRefusal: true)
       case "a missing file": Reply(status: 404)
-      case "no byte": Reply(body: content, stop: 0)
+      case "no byte": Reply(body: Self.content, stop: 0)
       default: Reply(body: self.bytes)
       }
     }
@@ -102,14 +99,15 @@ extension EngineTests {
   func earlierRun_isContinuedWithAnotherQuery_ifTheFileIsCertainlyTheSame(
     tag: String?, hasChecksum: Bool, isContinued: Bool
   ) throws {
-    let content = Data((0..<(3 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31) })
-    try leavePartialFile(of: content, tag: tag, from: "http://a/x?signature=1")
-    let network = SimulatedNetwork(world, pieceSize: 1 << 20) { part($0, of: content, tag: tag) }
+    try leavePartialFile(tag: tag, from: "http://a/x?signature=1")
+    let network = SimulatedNetwork(world, pieceSize: 1 << 20) {
+      part($0, of: Self.content, tag: tag)
+    }
     let file = Download(
       name: "x", mirrors: [try address("http://a/x?signature=2")],
-      checksum: hasChecksum ? Checksum(of: content) : nil)
+      checksum: hasChecksum ? Checksum(of: Self.content) : nil)
     _ = try outcomes(of: [file], from: network)
-    #expect(disk.files["x"] == content)
+    #expect(disk.files["x"] == Self.content)
     #expect(network.asked.map { $0.headers["Range"] != nil } == [isContinued])
     if isContinued, !hasChecksum { #expect(network.asked[0].headers["If-Range"] == tag) }
   }

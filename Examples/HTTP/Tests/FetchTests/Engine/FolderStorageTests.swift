@@ -4,13 +4,10 @@ import Testing
 @testable import fetch
 
 @Suite struct FolderStorageTests {
-  private let folder: ScratchFolder
+  private let folder = ScratchFolder()
   private let storage: FolderStorage
 
-  init() throws {
-    folder = try ScratchFolder()
-    storage = FolderStorage(in: folder.url)
-  }
+  init() { storage = FolderStorage(in: folder.url) }
 
   private func begin(_ name: String) throws -> any Part {
     let part = try storage.open(name)

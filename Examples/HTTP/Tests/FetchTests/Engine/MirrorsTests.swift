@@ -26,9 +26,7 @@ import Testing
     func address(_ host: some StringProtocol) throws -> URL {
       try #require(URL(string: "http://\(host)/x"))
     }
-    for (host, speed) in speeds {
-      mirrors.note(try address(host), bytes: speed, in: .seconds(1))
-    }
+    for (host, speed) in speeds { mirrors.note(try address(host), bytes: speed, in: .seconds(1)) }
     if let failed { mirrors.blame(try address(failed)) }
     let ranked = mirrors.ranked(try hosts.split(separator: " ").map(address), rotation: rotation)
     #expect(ranked.map { $0.host() ?? "" }.joined(separator: " ") == order)

@@ -77,8 +77,7 @@ import Testing
       case 1: return Reply(status: 503, headers: ["retry-after": "2"])
       case 2: return Reply(status: 500)
       case 3: return Reply(status: 429)
-      case 4 where !reply.body.isEmpty:
-        (reply.stop, reply.isSilent) = (middle, true)
+      case 4 where !reply.body.isEmpty: (reply.stop, reply.isSilent) = (middle, true)
       case 5: reply.latency = .seconds(10_000)
       case 6 where file % 2 == 0 && !reply.body.isEmpty: reply.body[middle] ^= 0x40
       default: if !reply.body.isEmpty { reply.stop = middle }
@@ -92,12 +91,10 @@ import Testing
     let world = World(seed: seed)
     let servers = Servers(world)
     let disk = SimulatedDisk()
-    var options = Options()
-    options.concurrency = Int.random(in: 1...4, using: &world.random)
-    options.split = Int.random(in: 1...4, using: &world.random)
-    options.minimumSegment = 8000
-    options.policy = RetryPolicy.exponential(attempts: 40, from: .milliseconds(100))
-      .honoringRetryAfter()
+    let options = Options(
+      concurrency: Int.random(in: 1...4, using: &world.random),
+      split: Int.random(in: 1...4, using: &world.random), minimumSegment: 8000,
+      policy: .exponential(attempts: 40, from: .milliseconds(100)).honoringRetryAfter())
     let files = (0..<10).map { file in
       Download(
         name: "\(file)",

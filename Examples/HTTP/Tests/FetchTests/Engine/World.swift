@@ -68,7 +68,6 @@ struct SplitMix: RandomNumberGenerator {
   }
 }
 
-/// The response of a simulated server.
 struct Reply {
   var status = 200
   var headers: [String: String] = [:]
@@ -82,7 +81,6 @@ struct Reply {
   var pause = Duration.milliseconds(1)
 }
 
-/// A request to a simulated server.
 struct Asked {
   let url: URL
   let headers: [String: String]
@@ -120,11 +118,10 @@ final class SimulatedNetwork: Transport, @unchecked Sendable {
     let (promise, resolver) = Promise<any Answer>.withResolvers()
     do {
       let reply = try answer(request)
-      world.schedule(after: reply.latency) { [self] in
-        var headers = reply.headers
-        headers["content-length"] = headers["content-length"] ?? "\(reply.body.count)"
-        let head = AnswerHead(
-          url: url, status: reply.status, headers: .init(headers.map { ($0.key, $0.value) }))
+      world.schedule(after: reply.latency) { [world, pieceSize] in
+        let length = ["content-length": "\(reply.body.count)"]
+        let headers = reply.headers.merging(length) { own, _ in own }.map { ($0, $1) }
+        let head = AnswerHead(url: url, status: reply.status, headers: .init(headers))
         resolver.fulfill(
           SimulatedAnswer(head: head, reply: reply, world: world, pieceSize: pieceSize))
       }
@@ -232,7 +229,6 @@ private final class SimulatedPart: Part, @unchecked Sendable {
   }
 
   func save(_ resume: ResumeState) { (disk.records[name], latest) = (resume, nil) }
-
   func keep(_ resume: ResumeState) { latest = resume }
 
   func restart() {

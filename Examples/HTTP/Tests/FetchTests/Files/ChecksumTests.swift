@@ -17,14 +17,14 @@ import Testing
 
   @Test(arguments: [0, 1, (1 << 18) - 1, 1 << 18, (1 << 18) + 1, 1_000_000])
   func init_ofFile_equalsThatOfItsBytes(size: Int) throws {
-    let folder = try ScratchFolder()
+    let folder = ScratchFolder()
     let bytes = Data((0..<size).lazy.map { UInt8(truncatingIfNeeded: $0 &* 31) })
     try bytes.write(to: folder.file("x"))
     #expect(try Checksum(ofFileAt: folder.path("x")) == Checksum(of: bytes))
   }
 
   @Test func init_ofAFileThatCannotBeRead_saysWhy() throws {
-    let folder = try ScratchFolder()
+    let folder = ScratchFolder()
     for (name, operation, code) in [
       ("missing", FileFailure.Operation.open, ENOENT), ("", .read, EISDIR),
     ] {

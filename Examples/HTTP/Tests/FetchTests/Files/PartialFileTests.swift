@@ -4,11 +4,7 @@ import Testing
 @testable import fetch
 
 @Suite struct PartialFileTests {
-  private let folder: ScratchFolder
-
-  init() throws {
-    folder = try ScratchFolder()
-  }
+  private let folder = ScratchFolder()
 
   private func open(_ name: String) throws -> PartialFile {
     try PartialFile(for: name, in: folder.path(""))

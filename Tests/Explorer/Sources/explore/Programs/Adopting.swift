@@ -2,7 +2,6 @@ import Exploration
 import Pledge
 import VirtualPlatform
 
-/// Handlers that return promises.
 let adoptingPrograms = [
   Program("adopt-cancel-told") { notes in
     let (source, sourceResolver) = Promise<Int>.withResolvers()
@@ -15,32 +14,26 @@ let adoptingPrograms = [
       return inner
     }
     outer.note("outer", in: notes)
-    return Scenario(
-      { sourceResolver.fulfill(1) }, { outer.cancel() },
-      check: {
-        defer { innerResolver.fulfill(Token()) }
-        return expect(
-          outer.isOne(of: "cancelled"),
-          notes.agree(["outer"], with: "cancelled"),
-          (
-            told.value == runs.value,
-            "the handler ran \(runs.value) times, the inner producer was told \(told.value) times"
-          ))
-      })
+    return Scenario([{ sourceResolver.fulfill(1) }, { outer.cancel() }]) {
+      defer { innerResolver.fulfill(Token()) }
+      return expect(
+        outer.isOne(of: "cancelled"), notes.agree(["outer"], with: "cancelled"),
+        (
+          told.value == runs.value,
+          "the handler ran \(runs.value) times, the inner producer was told \(told.value) times"
+        ))
+    }
   },
   Program("adopt-observed-cancel-attach") { notes in
     let (outer, inner, resolver) = adopted(notes)
-    return Scenario(
+    return Scenario([
       { outer.cancel() }, { outer.counted().note("during", in: notes) },
       { resolver.fulfill(Token()) },
-      check: {
-        expect(
-          notes.agree(["outer", "during"], with: outer.state),
-          (
-            notes.agree(["inner"], with: "value").0 && inner.state == "value",
-            "the inner one is \(inner.state), heard: \(notes.text)"
-          ))
-      })
+    ]) {
+      expect(
+        notes.agree(["outer", "during"], with: outer.state),
+        notes.agree(["inner"], with: "value"), inner.isOne(of: "value"))
+    }
   },
   Program("tail-late-observers") { _ in tail(cancelling: nil) },
   Program("tail-cancel-outer") { _ in tail(cancelling: 0) },
@@ -55,48 +48,40 @@ let adoptingPrograms = [
     let promise = source.then(on: .immediate) { _ in own.value[0] }
     own.value = [promise]
     promise.note("before", in: notes)
-    return Scenario(
-      { resolver.fulfill(1) }, { promise.note("during", in: notes) },
-      check: {
-        own.value = []
-        return expect(notes.agree(["before", "during"], with: "cycle"), promise.isOne(of: "cycle"))
-      })
+    return Scenario([{ resolver.fulfill(1) }, { promise.note("during", in: notes) }]) {
+      own.value = []
+      return expect(notes.agree(["before", "during"], with: "cycle"), promise.isOne(of: "cycle"))
+    }
   },
-  Program("cycle-of-two") { _ in cycle(of: 2, cancels: false) },
-  Program("cycle-of-three") { _ in cycle(of: 3, cancels: false) },
+  Program("cycle-of-two") { _ in cycle(of: 2) },
+  Program("cycle-of-three") { _ in cycle(of: 3) },
   Program("cycle-cancelled") { _ in cycle(of: 2, cancels: true) },
-  Program(
-    "cycle-unobserved", reports: 0...2
-  ) { _ in cycle(of: 2, cancels: false, isObserved: false) },
+  Program("cycle-unobserved", reports: 0...2) { _ in cycle(of: 2, isObserved: false) },
   // Promises that wait for a promise made from the next one, two of which are cancelled.
   Program("cycle-of-two-maps") { notes in
     let sources = (0..<2).map { _ in Promise<Int>.withResolvers() }
     let promises = Box<[Promise<Int>]>([])
-    for (index, source) in sources.enumerated() {
-      promises.value.append(
-        source.promise.then(on: .immediate) { _ in
-          promises.value[1 - index].map(on: .immediate) { $0 }
-        })
+    let all = sources.enumerated().map { index, source in
+      source.promise.then(on: .immediate) { _ in
+        promises.value[1 - index].map(on: .immediate) { $0 }
+      }
     }
-    let all = promises.value
+    promises.value = all
     // Watchers, because another consumer of a promise would end the request there.
     for (index, promise) in all.enumerated() { promise.noteWatching("\(index)", in: notes) }
-    return Scenario(
+    return Scenario([
       { sources[0].resolver.fulfill(1) },
       {
         sources[1].resolver.fulfill(1)
         all[1].cancel()
       },
       { all[0].cancel() },
-      check: {
-        promises.value = []
-        return expect(
-          (
-            all.allSatisfy { $0.state == "cancelled" },
-            "promises are \(all.map(\.state)), heard: \(notes.text)"
-          ),
-          notes.agree(all.indices.map { "\($0)" }, with: "cancelled"))
-      })
+    ]) {
+      promises.value = []
+      return expect(
+        all[0].isOne(of: "cancelled"), all[1].isOne(of: "cancelled"),
+        notes.agree(["0", "1"], with: "cancelled"))
+    }
   },
   Program("resolve-with-cancel") { notes in
     let (promise, resolver) = Promise<Token>.withResolvers()
@@ -105,19 +90,18 @@ let adoptingPrograms = [
     let told = Box(0)
     otherResolver.onCancel { told.value += 1 }
     promise.note("before", in: notes)
-    return Scenario(
+    return Scenario([
       {
         last.value?.resolve(with: other)
         last.value = nil
       },
       { promise.cancel() }, { otherResolver.fulfill(Token()) },
-      check: {
-        expect(
-          (told.value <= 1, "told \(told.value) times"),
-          promise.isOne(of: "value", "cancelled"),
-          (other.state != "pending", "the other one is pending"),
-          notes.agree(["before"], with: promise.state))
-      })
+    ]) {
+      expect(
+        (told.value <= 1, "told \(told.value) times"), promise.isOne(of: "value", "cancelled"),
+        (other.state != "pending", "the other one is pending"),
+        notes.agree(["before"], with: promise.state))
+    }
   },
 ]
 
@@ -148,22 +132,20 @@ private func tail(cancelling index: Int?) -> Scenario {
     } else {
       { for (number, promise) in all.enumerated() { promise.note("late\(number)", in: notes) } }
     }
-  return Scenario(
-    { sourceResolver.fulfill(1) }, { lastResolver.fulfill(Token()) }, third,
-    check: {
-      for (number, promise) in all.enumerated() {
-        promise.note("end\(number)", in: notes)
-        let names = ["\(number)", "end\(number)"] + (index == nil ? ["late\(number)"] : [])
-        if promise.state == "pending" { return "promise \(number) is pending" }
-        if !notes.agree(names, with: promise.state).0 {
-          return "promise \(number) is \(promise.state), but heard: \(notes.text)"
-        }
-        if promise.state != "value", number > index ?? -1 {
-          return "promise \(number) is \(promise.state)"
-        }
+  return Scenario([{ sourceResolver.fulfill(1) }, { lastResolver.fulfill(Token()) }, third]) {
+    for (number, promise) in all.enumerated() {
+      promise.note("end\(number)", in: notes)
+      let names = ["\(number)", "end\(number)"] + (index == nil ? ["late\(number)"] : [])
+      if promise.state == "pending" { return "promise \(number) is pending" }
+      if !notes.agree(names, with: promise.state).0 {
+        return "promise \(number) is \(promise.state), but heard: \(notes.text)"
       }
-      return nil
-    })
+      if promise.state != "value", number > index ?? -1 {
+        return "promise \(number) is \(promise.state)"
+      }
+    }
+    return nil
+  }
 }
 
 /// Creates four promises that adopt one another, while the innermost is settled or the outermost is
@@ -191,49 +173,48 @@ private func row(
   }
   return Scenario(
     indices.map { index in { gates[index].resolver.fulfill(1) } }
-      + [{ if cancels { outermost.cancel() } else { resolver.fulfill(Token()) } }],
-    check: {
-      resolver.fulfill(Token())
-      let outcome = cancels ? "cancelled" : "value"
-      return expect(
-        (outermost.state == outcome, "the outermost is \(outermost.state)"),
-        notes.agree(["before"], with: outcome),
-        (
-          !isObserved || notes.heard(by: "middle") == Array(repeating: outcome, count: 3),
-          "heard: \(notes.text)"
-        ))
-    })
+      + [{ if cancels { outermost.cancel() } else { resolver.fulfill(Token()) } }]
+  ) {
+    resolver.fulfill(Token())
+    let outcome = cancels ? "cancelled" : "value"
+    return expect(
+      (outermost.state == outcome, "the outermost is \(outermost.state)"),
+      notes.agree(["before"], with: outcome),
+      (
+        !isObserved || notes.heard(by: "middle") == Array(repeating: outcome, count: 3),
+        "heard: \(notes.text)"
+      ))
+  }
 }
 
-private func cycle(of count: Int, cancels: Bool, isObserved: Bool = true) -> Scenario {
+private func cycle(of count: Int, cancels: Bool = false, isObserved: Bool = true) -> Scenario {
   let sources = (0..<count).map { _ in Promise<Int>.withResolvers() }
   let notes = Notes()
   let promises = Box<[Promise<Int>]>([])
-  for (index, source) in sources.enumerated() {
-    promises.value.append(
-      source.promise.then(on: .immediate) { _ in promises.value[(index + 1) % count] })
+  let all = sources.enumerated().map { index, source in
+    source.promise.then(on: .immediate) { _ in promises.value[(index + 1) % count] }
   }
-  let all = promises.value
+  promises.value = all
   if isObserved {
     for (index, promise) in all.enumerated() { promise.note("\(index)", in: notes) }
   }
-  return Scenario(
+  return Scenario([
     { sources[0].resolver.fulfill(1) }, { sources[1].resolver.fulfill(1) },
     {
       if count > 2 { sources[2].resolver.fulfill(1) }
       if cancels { all[0].cancel() }
     },
-    check: {
-      promises.value = []
-      for (index, promise) in all.enumerated() {
-        if promise.state == "pending" {
-          return "promises are \(all.map(\.state)), heard: \(notes.text)"
-        }
-        if isObserved, !notes.agree(["\(index)"], with: promise.state).0 {
-          return "promise \(index) is \(promise.state), but heard: \(notes.text)"
-        }
-        if promise.state != "cycle", !cancels { return "promise \(index) is \(promise.state)" }
+  ]) {
+    promises.value = []
+    for (index, promise) in all.enumerated() {
+      if promise.state == "pending" {
+        return "promises are \(all.map(\.state)), heard: \(notes.text)"
       }
-      return nil
-    })
+      if isObserved, !notes.agree(["\(index)"], with: promise.state).0 {
+        return "promise \(index) is \(promise.state), but heard: \(notes.text)"
+      }
+      if promise.state != "cycle", !cancels { return "promise \(index) is \(promise.state)" }
+    }
+    return nil
+  }
 }

@@ -4,5 +4,4 @@ let libraryPrograms =
   + combiningPrograms + policyPrograms + timingPrograms + runningPrograms + awaitingPrograms
   + poolPrograms + pairPrograms
 
-/// All programs.
 let allPrograms = libraryPrograms + selfTests + poolSelfTests + staleSelfTests

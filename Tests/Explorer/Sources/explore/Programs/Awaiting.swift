@@ -7,27 +7,23 @@ let awaitingPrograms = [
   Program("await-abandoned") { notes in
     let (promise, resolver) = Promise<Token>.withResolvers()
     let task = awaiting(promise, "task", in: notes)
-    return Scenario(
-      { resolver.abandon() }, { VirtualTasks.cancel(task) },
-      check: {
-        let heard = notes.heard(by: "task")
-        return expect((heard == ["broken"] || heard == ["cancelled"], "heard: \(notes.text)"))
-      })
+    return Scenario([{ resolver.abandon() }, { VirtualTasks.cancel(task) }]) {
+      expect(notes.hears("task", "broken", "cancelled"))
+    }
   },
   Program("await-adopted") { notes in
     let (source, sourceResolver) = Promise<Int>.withResolvers()
     let (inner, innerResolver) = Promise<Token>.withResolvers()
     let outer = source.then(on: .immediate) { _ in inner }
     let task = awaiting(outer, "task", in: notes)
-    return Scenario(
+    return Scenario([
       { sourceResolver.fulfill(1) }, { innerResolver.fulfill(Token()) },
       { VirtualTasks.cancel(task) },
-      check: {
-        let heard = notes.heard(by: "task")
-        return expect(
-          (heard == ["value"] || heard == ["cancelled"], "heard: \(notes.text)"),
-          (outer.state != "pending", "the outer one is pending"))
-      })
+    ]) {
+      expect(
+        notes.hears("task", "value", "cancelled"),
+        (outer.state != "pending", "the outer one is pending"))
+    }
   },
   Program("actor-order") { notes in
     let (promise, resolver) = Promise<Token>.withResolvers()
@@ -35,20 +31,13 @@ let awaitingPrograms = [
     promise.note("1", on: .actor(place), in: notes)
     promise.note("2", on: .actor(place), in: notes)
     promise.note("x", in: notes)
-    return Scenario(
+    return Scenario([
       { resolver.fulfill(Token()) },
       {
         promise.note("3", on: .actor(place), in: notes)
         promise.note("4", on: .actor(place), in: notes)
       },
-      check: {
-        expect(
-          notes.hasEachOnce("1", "2", "3", "4", "x"),
-          (
-            notes.order.filter { $0 != "x" } == ["1", "2", "3", "4"],
-            "out of order on the actor: \(notes.text)"
-          ))
-      })
+    ]) { expect(notes.hasEachOnce("1", "2", "3", "4", "x"), notes.areInOrder("1", "2", "3", "4")) }
   },
   Program("actor-released") { notes in
     // The handler is skipped, but its closure must be released on the main actor nevertheless.
@@ -58,9 +47,9 @@ let awaitingPrograms = [
       return promise.done(on: DispatchQueue.main) { _ in withExtendedLifetime(held) {} }
     }()
     last.ignoreErrors()
-    return Scenario(
-      { resolver.reject(Failed()) }, { last.cancel() },
-      check: { expect((notes.lines == ["released there"], "heard: \(notes.text)")) })
+    return Scenario([{ resolver.reject(Failed()) }, { last.cancel() }]) {
+      expect((notes.lines == ["released there"], "heard: \(notes.text)"))
+    }
   },
 ]
 

@@ -7,44 +7,38 @@ let longLivedPrograms = [
   Program("remove-many-settle-attach") { notes in
     let (promise, resolver, next, last) = crowded(notes, count: 17)
     next.cancel()
-    return Scenario(
+    return Scenario([
       { last.cancel() }, { resolver.fulfill(Token()) },
       {
         promise.note("second", on: Queues.a, in: notes)
         promise.note("third", on: Queues.a, in: notes)
       },
-      check: {
-        expect(
-          (last.state != "pending", "the removed one is pending"),
-          notes.agree(["first", "second", "third"], with: "value"),
-          (
-            notes.order.filter { $0 != "first" } == ["second", "third"],
-            "out of order on the queue: \(notes.text)"
-          ))
-      })
+    ]) {
+      expect(
+        (last.state != "pending", "the removed one is pending"),
+        notes.agree(["first", "second", "third"], with: "value"),
+        notes.areInOrder("second", "third"))
+    }
   },
   Program("remove-many-two") { notes in
     let (promise, resolver, next, last) = crowded(notes, count: 18)
-    return Scenario(
-      { next.cancel() }, { last.cancel() }, { promise.note("second", in: notes) },
-      check: {
-        guard promise.state == "pending", notes.lines.isEmpty else {
-          return "the promise is \(promise.state), heard: \(notes.text)"
-        }
-        resolver.fulfill(Token())
-        return expect(
-          next.isOne(of: "cancelled"),
-          last.isOne(of: "cancelled"),
-          notes.agree(["first", "second"], with: "value"))
-      })
+    return Scenario([{ next.cancel() }, { last.cancel() }, { promise.note("second", in: notes) }]) {
+      guard promise.state == "pending", notes.lines.isEmpty else {
+        return "the promise is \(promise.state), heard: \(notes.text)"
+      }
+      resolver.fulfill(Token())
+      return expect(
+        next.isOne(of: "cancelled"), last.isOne(of: "cancelled"),
+        notes.agree(["first", "second"], with: "value"))
+    }
   },
   Program("abandon-timeout") { notes in
     let (promise, resolver) = Promise<Token>.withResolvers()
     let limited = promise.timeout(after: .seconds(1))
     limited.note("end", in: notes)
-    return Scenario(
-      { resolver.abandon() }, { limited.note("more", in: notes) },
-      check: { expect(notes.agree(["end", "more"], with: "late")) })
+    return Scenario([{ resolver.abandon() }, { limited.note("more", in: notes) }]) {
+      expect(notes.agree(["end", "more"], with: "late"))
+    }
   },
   Program("remove-through-link") { notes in
     let (inner, resolver) = Promise<Token>.withResolvers()
@@ -52,17 +46,12 @@ let longLivedPrograms = [
     let outer = Promise.value(1).then(on: .immediate) { _ in inner }
     let first = outer.counted()
     let second = outer.counted()
-    return Scenario(
-      { first.cancel() }, { second.cancel() }, { outer.note("outer", in: notes) },
-      check: {
-        resolver.fulfill(Token())
-        return expect(
-          (
-            notes.agree(["inner"], with: "value").0 && inner.state == "value",
-            "the inner one is \(inner.state), heard: \(notes.text)"
-          ),
-          notes.agree(["outer"], with: outer.state))
-      })
+    return Scenario([{ first.cancel() }, { second.cancel() }, { outer.note("outer", in: notes) }]) {
+      resolver.fulfill(Token())
+      return expect(
+        notes.agree(["inner"], with: "value"), inner.isOne(of: "value"),
+        notes.agree(["outer"], with: outer.state))
+    }
   },
 ]
 

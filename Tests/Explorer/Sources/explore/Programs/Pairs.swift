@@ -41,8 +41,7 @@ private func collision(of acts: [Act], isKept: Bool, _ notes: Notes) -> Scenario
       switch acts[index] {
       case .attach: promise.note(name, in: notes)
       case .attachOnQueue: promise.note(name, on: Queues.a, in: notes)
-      case .adopt:
-        Promise.value(1).then(on: .immediate) { _ in promise }.note(name, in: notes)
+      case .adopt: Promise.value(1).then(on: .immediate) { _ in promise }.note(name, in: notes)
       case .fulfill: if own[index].value?.fulfill(Token()) == true { wins.value += 1 }
       case .reject: if own[index].value?.reject(Failed()) == true { wins.value += 1 }
       case .cancel: promise.cancel()
@@ -58,29 +57,27 @@ private func collision(of acts: [Act], isKept: Bool, _ notes: Notes) -> Scenario
   for (index, act) in acts.enumerated() where [.attach, .attachOnQueue, .adopt].contains(act) {
     names.value.append("\(act)\(index)")
   }
-  return Scenario(
-    body(0), body(1),
-    check: {
-      // An abandoned promise appears pending, and stays so.
-      if promise.state == "pending" { rest.value?.fulfill(Token()) }
-      rest.value = nil
-      Explorer.runRemaining()
-      let state = promise.state
-      if state == "pending", !wasAbandoned.value { return "pending, heard: \(notes.text)" }
-      for name in names.value {
-        let heard = notes.heard(by: name)
-        if heard != (state == "pending" ? [] : [state]) {
-          return "\(state), but heard: \(notes.text)"
-        }
+  return Scenario([body(0), body(1)]) {
+    // An abandoned promise appears pending, and stays so.
+    if promise.state == "pending" { rest.value?.fulfill(Token()) }
+    rest.value = nil
+    Explorer.runRemaining()
+    let state = promise.state
+    if state == "pending", !wasAbandoned.value { return "pending, heard: \(notes.text)" }
+    for name in names.value {
+      let heard = notes.heard(by: name)
+      if heard != (state == "pending" ? [] : [state]) {
+        return "\(state), but heard: \(notes.text)"
       }
-      for consumer in removed.compactMap({ $0 }) where consumer.state != "cancelled" {
-        if consumer.state != state { return "\(state), but a consumer says \(consumer.state)" }
-      }
-      return expect(
-        (notes.lines.count <= names.value.count, "heard: \(notes.text)"),
-        (wins.value <= 1, "\(wins.value) settlements won"),
-        (told.value <= 1, "the producer was told \(told.value) times"),
-        (state != "cancelled" || told.value == 1, "cancelled, but the producer was not told"),
-        (state != "broken" || told.value == 0, "broken, but the producer was told to stop"))
-    })
+    }
+    for consumer in removed.compactMap({ $0 }) where consumer.state != "cancelled" {
+      if consumer.state != state { return "\(state), but a consumer says \(consumer.state)" }
+    }
+    return expect(
+      (notes.lines.count <= names.value.count, "heard: \(notes.text)"),
+      (wins.value <= 1, "\(wins.value) settlements won"),
+      (told.value <= 1, "the producer was told \(told.value) times"),
+      (state != "cancelled" || told.value == 1, "cancelled, but the producer was not told"),
+      (state != "broken" || told.value == 0, "broken, but the producer was told to stop"))
+  }
 }

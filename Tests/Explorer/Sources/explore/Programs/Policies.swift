@@ -18,14 +18,12 @@ let policyPrograms = [
         }
       }.note(name, in: notes)
     }
-    return Scenario(
-      { submit("first") }, { submit("second") }, { resolver.fulfill(Token()) },
-      check: {
-        expect(
-          notes.agree(["first", "second"], with: "value"),
-          (!notes.lines.contains("crowd"), "two ran at a time"),
-          limiter.isUnused)
-      })
+    return Scenario([{ submit("first") }, { submit("second") }, { resolver.fulfill(Token()) }]) {
+      expect(
+        notes.agree(["first", "second"], with: "value"),
+        (!notes.lines.contains("crowd"), "two ran at a time"),
+        limiter.isUnused)
+    }
   },
   Program("limiter-cancel") { notes in
     let limiter = Limiter(1)
@@ -35,28 +33,22 @@ let policyPrograms = [
     first.note("first", in: notes)
     second.note("second", in: notes)
     limiter.idle().note("idle", in: notes)
-    return Scenario(
-      { first.cancel() }, { second.cancel() }, { resolver.fulfill(Token()) },
-      check: {
-        expect(
-          notes.agree(["first"], with: first.state),
-          notes.agree(["second"], with: second.state),
-          (notes.heard(by: "idle") == ["value"], "heard: \(notes.text)"),
-          limiter.isUnused)
-      })
+    return Scenario([{ first.cancel() }, { second.cancel() }, { resolver.fulfill(Token()) }]) {
+      expect(
+        notes.agree(["first"], with: first.state), notes.agree(["second"], with: second.state),
+        notes.hears("idle", "value"), limiter.isUnused)
+    }
   },
   Program("limiter-abandoned") { notes in
     let limiter = Limiter(1)
     let (work, resolver) = Promise<Token>.withResolvers()
     _ = limiter.run { work }
     let second = limiter.run { Promise.value(1) }
-    return Scenario(
-      { resolver.abandon() }, { second.note("second", in: notes) },
-      check: {
-        expect(
-          notes.agree(["second"], with: "value"),
-          (limiter.runningCount == 0, "\(limiter.runningCount) run"))
-      })
+    return Scenario([{ resolver.abandon() }, { second.note("second", in: notes) }]) {
+      expect(
+        notes.agree(["second"], with: "value"),
+        (limiter.runningCount == 0, "\(limiter.runningCount) run"))
+    }
   },
   Program("limiter-clear") { notes in
     let limiter = Limiter(1)
@@ -65,19 +57,17 @@ let policyPrograms = [
     let second = limiter.run { Promise.value(1) }
     first.note("first", in: notes)
     second.note("second", in: notes)
-    return Scenario(
+    return Scenario([
       { limiter.clear() }, { resolver.fulfill(Token()) },
       {
         limiter.pause()
         limiter.resume()
       },
-      check: {
-        expect(
-          notes.agree(["first"], with: "value"),
-          second.isOne(of: "value", "cancelled"),
-          notes.agree(["second"], with: second.state),
-          limiter.isUnused)
-      })
+    ]) {
+      expect(
+        notes.agree(["first"], with: "value"), second.isOne(of: "value", "cancelled"),
+        notes.agree(["second"], with: second.state), limiter.isUnused)
+    }
   },
   Program("limiter-priority") { notes in
     let limiter = Limiter(1)
@@ -93,18 +83,16 @@ let policyPrograms = [
       return .value(1)
     }
     high.note("high", in: notes)
-    return Scenario(
-      { resolver.fulfill(Token()) }, { high.cancel() },
-      check: {
-        expect(
-          notes.agree(["first", "low"], with: "value"),
-          notes.agree(["high"], with: high.state),
-          (
-            starts.lines == ["high", "low"] || high.state == "cancelled" && starts.lines == ["low"],
-            "out of order: \(starts.text)"
-          ),
-          (limiter.runningCount == 0, "\(limiter.runningCount) run"))
-      })
+    return Scenario([{ resolver.fulfill(Token()) }, { high.cancel() }]) {
+      expect(
+        notes.agree(["first", "low"], with: "value"),
+        notes.agree(["high"], with: high.state),
+        (
+          starts.lines == ["high", "low"] || high.state == "cancelled" && starts.lines == ["low"],
+          "out of order: \(starts.text)"
+        ),
+        (limiter.runningCount == 0, "\(limiter.runningCount) run"))
+    }
   },
   Program("coalescer") { notes in
     let shared = RequestCoalescer<Int, Token>()
@@ -112,30 +100,27 @@ let policyPrograms = [
     @Sendable func ask(_ name: String) {
       shared.promise(for: 1) { work.counted() }.note(name, in: notes)
     }
-    return Scenario(
-      { ask("first") }, { ask("second") }, { resolver.fulfill(Token()) },
-      check: {
-        expect(
-          notes.agree(["first", "second"], with: "value"),
-          (shared.count == 0, "\(shared.count) are in flight"))
-      })
+    return Scenario([{ ask("first") }, { ask("second") }, { resolver.fulfill(Token()) }]) {
+      expect(
+        notes.agree(["first", "second"], with: "value"),
+        (shared.count == 0, "\(shared.count) are in flight"))
+    }
   },
   Program("coalescer-cancel") { notes in
     let shared = RequestCoalescer<Int, Token>()
     let (work, resolver) = Promise<Token>.withResolvers()
     let first = shared.promise(for: 1) { work }
     first.note("first", in: notes)
-    return Scenario(
+    return Scenario([
       { first.cancel() },
       { shared.promise(for: 1) { Promise.value(Token()) }.note("second", in: notes) },
-      check: {
-        // The second one has either joined, which prevents the cancellation, or started new work.
-        resolver.fulfill(Token())
-        return expect(
-          notes.agree(["first"], with: "cancelled"),
-          notes.agree(["second"], with: "value"),
-          (shared.count == 0, "\(shared.count) are in flight"))
-      })
+    ]) {
+      // The second one has either joined, which prevents the cancellation, or started new work.
+      resolver.fulfill(Token())
+      return expect(
+        notes.agree(["first"], with: "cancelled"), notes.agree(["second"], with: "value"),
+        (shared.count == 0, "\(shared.count) are in flight"))
+    }
   },
   Program("coalescer-key") { notes in
     let shared = RequestCoalescer<CuriousKey, Token>()
@@ -144,9 +129,9 @@ let policyPrograms = [
     @Sendable func ask(_ name: String) {
       shared.promise(for: key) { work.counted() }.note(name, in: notes)
     }
-    return Scenario(
-      { ask("first") }, { ask("second") }, { resolver.fulfill(Token()) },
-      check: { expect(notes.agree(["first", "second"], with: "value")) })
+    return Scenario([{ ask("first") }, { ask("second") }, { resolver.fulfill(Token()) }]) {
+      expect(notes.agree(["first", "second"], with: "value"))
+    }
   },
   Program("coalescer-keeps") { notes in
     let shared = RequestCoalescer<Int, Token>(caching: .init(capacity: 1))
@@ -158,15 +143,13 @@ let policyPrograms = [
         return work.counted()
       }.note(name, in: notes)
     }
-    return Scenario(
-      { ask("first") }, { ask("second") }, { resolver.fulfill(Token()) },
-      check: {
-        defer { shared.removeAll() }
-        return expect(
-          notes.agree(["first", "second"], with: "value"),
-          (starts.value == 1, "started \(starts.value) times"),
-          (shared.count == 1, "\(shared.count) values are kept"))
-      })
+    return Scenario([{ ask("first") }, { ask("second") }, { resolver.fulfill(Token()) }]) {
+      defer { shared.removeAll() }
+      return expect(
+        notes.agree(["first", "second"], with: "value"),
+        (starts.value == 1, "started \(starts.value) times"),
+        (shared.count == 1, "\(shared.count) values are kept"))
+    }
   },
   Program("coalescer-lead") { _ in
     let scope = PromiseScope()
@@ -183,42 +166,38 @@ let policyPrograms = [
         return Token()
       }
     }.ignoreErrors()
-    return Scenario(
+    return Scenario([
       { scope.close().done(on: .immediate) { atTheEnd.value = running.value } },
       { open.fulfill() },
-      check: {
-        // If the scope closed before the work started, it must not start, because no caller is left.
-        expect(
-          (atTheEnd.value == 0 && running.value == 0, "\(atTheEnd.value) outlast the scope"),
-          (shared.count == 0, "\(shared.count) are in flight"))
-      })
+    ]) {
+      // If the scope closed before the work started, it must not start, because no caller is left.
+      expect(
+        (atTheEnd.value == 0 && running.value == 0, "\(atTheEnd.value) outlast the scope"),
+        (shared.count == 0, "\(shared.count) are in flight"))
+    }
   },
   Program("scope-cancel") { notes in
     let scope = PromiseScope()
     let (promise, resolver) = Promise<Token>.withResolvers()
     let bound = promise.bound(to: scope)
     bound.note("bound", in: notes)
-    return Scenario(
-      { scope.cancelAll() }, { resolver.fulfill(Token()) },
-      check: {
-        expect(
-          bound.isOne(of: "value", "cancelled"),
-          notes.agree(["bound"], with: bound.state),
-          (scope.pendingCount == 0, "\(scope.pendingCount) are bound"))
-      })
+    return Scenario([{ scope.cancelAll() }, { resolver.fulfill(Token()) }]) {
+      expect(
+        bound.isOne(of: "value", "cancelled"), notes.agree(["bound"], with: bound.state),
+        (scope.pendingCount == 0, "\(scope.pendingCount) are bound"))
+    }
   },
   Program("latest-two") { notes in
     let latest = LatestOnly<Token>()
     let (work, resolver) = Promise<Token>.withResolvers()
-    return Scenario(
+    return Scenario([
       { latest.run { work.counted() }.note("first", in: notes) },
       { latest.run { work.counted() }.note("second", in: notes) },
       { resolver.fulfill(Token()) },
-      check: {
-        let ends = ["first", "second"].map { notes.heard(by: $0) }
-        return expect(
-          (ends.allSatisfy { $0 == ["value"] || $0 == ["cancelled"] }, "heard: \(notes.text)"))
-      })
+    ]) {
+      expect(
+        notes.hears("first", "value", "cancelled"), notes.hears("second", "value", "cancelled"))
+    }
   },
   Program("using-cancel") { notes in
     let (resource, resolver) = Promise<Int>.withResolvers()
@@ -232,16 +211,14 @@ let policyPrograms = [
       Promise.value($0)
     }
     result.note("end", in: notes)
-    return Scenario(
-      { resolver.fulfill(1) }, { result.cancel() },
-      check: {
-        expect(
-          (
-            acquired.value == released.value,
-            "acquired \(acquired.value) times, released \(released.value) times"
-          ),
-          notes.agree(["end"], with: result.state))
-      })
+    return Scenario([{ resolver.fulfill(1) }, { result.cancel() }]) {
+      expect(
+        (
+          acquired.value == released.value,
+          "acquired \(acquired.value) times, released \(released.value) times"
+        ),
+        notes.agree(["end"], with: result.state))
+    }
   },
 ]
 

@@ -13,19 +13,16 @@ let poolPrograms = [
     var last = source
     for _ in 0..<130 { last = last.map(on: .actor(place)) { $0 + 1 } }
     last.note("urgent", in: notes)
-    return Scenario(
-      workers: 1,
-      { keepBusy(until: "urgent", in: notes) { resolver.fulfill(1) } },
-      check: { expect(notes.hasEachOnce("urgent")) })
+    return Scenario(workers: 1, [{ keepBusy(until: "urgent", in: notes) { resolver.fulfill(1) } }])
+    { expect(notes.hasEachOnce("urgent")) }
   },
   Program("urgent-handler") { notes in
     // A handler that is a task has the priority of what settles its promise.
     let (promise, resolver) = Promise<Token>.withResolvers()
     promise.asyncMap { $0 }.note("urgent", in: notes)
     return Scenario(
-      workers: 1,
-      { keepBusy(until: "urgent", in: notes) { resolver.fulfill(Token()) } },
-      check: { expect(notes.hasEachOnce("urgent")) })
+      workers: 1, [{ keepBusy(until: "urgent", in: notes) { resolver.fulfill(Token()) } }]
+    ) { expect(notes.hasEachOnce("urgent")) }
   },
   Program("urgent-limiter") { notes in
     // The task of an operation that has waited for its place has the priority of its caller.
@@ -34,31 +31,34 @@ let poolPrograms = [
     limiter.run(on: .immediate) { first }.note("first", in: notes)
     return Scenario(
       workers: 1,
-      {
-        keepBusy(until: "urgent", in: notes) {
-          limiter.run { () async -> Token in Token() }.note("urgent", in: notes)
-          resolver.fulfill(Token())
+      [
+        {
+          keepBusy(until: "urgent", in: notes) {
+            limiter.run { () async -> Token in Token() }.note("urgent", in: notes)
+            resolver.fulfill(Token())
+          }
         }
-      },
-      check: {
-        expect(
-          notes.hasEachOnce("first", "urgent"),
-          (limiter.runningCount == 0, "\(limiter.runningCount) run"))
-      })
+      ]
+    ) {
+      expect(
+        notes.hasEachOnce("first", "urgent"),
+        (limiter.runningCount == 0, "\(limiter.runningCount) run"))
+    }
   },
   Program("urgent-release") { notes in
     // What runs in a task of its own, so that cancellation doesn't reach it, has the priority of its
     // caller.
     return Scenario(
       workers: 1,
-      {
-        keepBusy(until: "urgent", in: notes) {
-          Promise {
-            await withResource(acquire: { Token() }, release: { _ in }) { $0 }
-          }.note("urgent", in: notes)
+      [
+        {
+          keepBusy(until: "urgent", in: notes) {
+            Promise { await withResource(acquire: { Token() }, release: { _ in }) { $0 } }
+              .note("urgent", in: notes)
+          }
         }
-      },
-      check: { expect(notes.hasEachOnce("urgent")) })
+      ]
+    ) { expect(notes.hasEachOnce("urgent")) }
   },
   Program("pool-wait-actors") { notes in
     // Handlers of as many actors as there are workers wait for a task. In a task, a wait throws, or
@@ -70,24 +70,19 @@ let poolPrograms = [
       source.observe(on: .actor(place)) { _ in notes.add("\(index) \(waiting(answer))") }
     }
     return Scenario(
-      workers: 2, { resolver.fulfill(1) },
-      { Task.detached { answerResolver.fulfill(Token()) } },
-      check: {
-        expect(
-          notes.hasEachOnce("0", "1"),
-          (
-            notes.lines.allSatisfy { $0.hasSuffix(" value") || $0.hasSuffix(" deadlock") },
-            "heard: \(notes.text)"
-          ))
-      })
+      workers: 2,
+      [{ resolver.fulfill(1) }, { Task.detached { answerResolver.fulfill(Token()) } }]
+    ) { expect(notes.hears("0", "value", "deadlock"), notes.hears("1", "value", "deadlock")) }
   },
   Program("pool-wait-timer") { notes in
     // Timers fire while all workers of the pool wait for them.
     return Scenario(
       workers: 1,
-      { Queues.wide.async { notes.add("first \(waiting(Promise<Void>.after(.seconds(1))))") } },
-      { Queues.wide.async { notes.add("second \(waiting(Promise<Void>.after(.seconds(1))))") } },
-      check: { expect(notes.agree(["first", "second"], with: "value")) })
+      [
+        { Queues.wide.async { notes.add("first \(waiting(Promise<Void>.after(.seconds(1))))") } },
+        { Queues.wide.async { notes.add("second \(waiting(Promise<Void>.after(.seconds(1))))") } },
+      ]
+    ) { expect(notes.agree(["first", "second"], with: "value")) }
   },
   Program("pool-loop-wait") { notes in
     // An event of a loop that isn't a turn waits for a handler on the loop.
@@ -96,13 +91,10 @@ let poolPrograms = [
     let (source, resolver) = Promise<Int>.withResolvers()
     let last = source.map(on: executor) { $0 }
     loop.add { notes.add("waited \(waiting(last))") }
-    return Scenario(
+    return Scenario([
       { Queues.a.async { loop.run { !last.isPending && !notes.lines.isEmpty } } },
       { resolver.fulfill(1) },
-      check: {
-        let heard = notes.heard(by: "waited")
-        return expect((heard == ["value"] || heard == ["deadlock"], "heard: \(notes.text)"))
-      })
+    ]) { expect(notes.hears("waited", "value", "deadlock")) }
   },
 ]
 
@@ -141,14 +133,17 @@ private func urgentHandlerOnAnActor(blocksAnother: Bool) -> Scenario {
   urgent.note("urgent", on: .actor(place), in: notes)
   urgent.observe(on: .actor(place)) { _ in hasRun.signal() }
   return Scenario(
-    workers: blocksAnother ? 2 : 1, { lowResolver.fulfill(Token()) },
-    {
-      keepBusy(until: "urgent", in: notes) {
-        if blocksAnother { Queues.wide.async { hasRun.wait() } }
-        urgentResolver.fulfill(Token())
-      }
-    },
-    check: { expect(notes.hasEachOnce("low", "urgent")) })
+    workers: blocksAnother ? 2 : 1,
+    [
+      { lowResolver.fulfill(Token()) },
+      {
+        keepBusy(until: "urgent", in: notes) {
+          if blocksAnother { Queues.wide.async { hasRun.wait() } }
+          urgentResolver.fulfill(Token())
+        }
+      },
+    ]
+  ) { expect(notes.hasEachOnce("low", "urgent")) }
 }
 
 // MARK: - Programs that are wrong on purpose
@@ -161,18 +156,21 @@ let poolSelfTests = [
   ) { _ in
     Scenario(
       workers: 1,
-      {
-        let runs = DispatchSemaphore(value: 0)
-        Queues.wide.async {
-          Queues.wide.async { runs.signal() }
-          runs.wait()
+      [
+        {
+          let runs = DispatchSemaphore(value: 0)
+          Queues.wide.async {
+            Queues.wide.async { runs.signal() }
+            runs.wait()
+          }
         }
-      }, check: { nil })
+      ]
+    ) { nil }
   },
   Program("self-starved", mustFind: "starved") { notes in
     return Scenario(
       workers: 1,
-      { keepBusy(until: "low", in: notes) { Task(priority: .low) { notes.add("low") } } },
-      check: { notes.lines.first })
+      [{ keepBusy(until: "low", in: notes) { Task(priority: .low) { notes.add("low") } } }]
+    ) { notes.lines.first }
   },
 ]

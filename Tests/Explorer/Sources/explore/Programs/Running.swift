@@ -13,13 +13,11 @@ let runningPrograms = [
     }
     let end = last
     end.note("end", in: notes)
-    return Scenario(
-      { resolver.fulfill(1) }, { end.note("more", in: notes) },
-      check: {
-        expect(
-          notes.agree(["deep", "end", "more"], with: "value"),
-          ((try? end.currentResult?.get()) == 31, "a handler did not run, or ran twice"))
-      })
+    return Scenario([{ resolver.fulfill(1) }, { end.note("more", in: notes) }]) {
+      expect(
+        notes.agree(["deep", "end", "more"], with: "value"),
+        ((try? end.currentResult?.get()) == 31, "a handler did not run, or ran twice"))
+    }
   },
   Program("turn-cancel") { notes in
     let (source, resolver) = Promise<Token>.withResolvers()
@@ -27,14 +25,11 @@ let runningPrograms = [
     let second = first.map(on: Queues.a) { $0 }.counted()
     second.note("end", on: Queues.a, in: notes)
     first.note("first", on: Queues.a, in: notes)
-    return Scenario(
-      { resolver.fulfill(Token()) }, { second.cancel() },
-      check: {
-        expect(
-          (second.state != "pending", "pending"),
-          notes.agree(["end"], with: second.state),
-          notes.agree(["first"], with: "value"))
-      })
+    return Scenario([{ resolver.fulfill(Token()) }, { second.cancel() }]) {
+      expect(
+        (second.state != "pending", "pending"), notes.agree(["end"], with: second.state),
+        notes.agree(["first"], with: "value"))
+    }
   },
   Program("turn-overtaking") { notes in
     // In the turn's closure, a handler is sent to the queue; the handler of the closure's promise
@@ -44,9 +39,7 @@ let runningPrograms = [
       Promise.value(1).note("1", on: Queues.a, in: notes)
       return value
     }.note("2", on: Queues.a, in: notes)
-    return Scenario(
-      { resolver.fulfill(1) },
-      check: { expect((notes.order == ["1", "2"], "out of order: \(notes.text)")) })
+    return Scenario([{ resolver.fulfill(1) }]) { expect(notes.areInOrder("1", "2")) }
   },
   Program("wait-in-turn") { notes in
     // On a concurrent queue, a closure can wait for a handler on the same queue.
@@ -59,9 +52,7 @@ let runningPrograms = [
       runs.wait()
       notes.add("end value")
     }
-    return Scenario(
-      { resolver.fulfill(1) },
-      check: { expect(notes.hasEachOnce("end")) })
+    return Scenario([{ resolver.fulfill(1) }]) { expect(notes.hasEachOnce("end")) }
   },
   Program("turn-budget-actor") { notes in
     // More handlers than one turn runs. Nothing else is sent to the actor, because that would end the
@@ -71,13 +62,10 @@ let runningPrograms = [
     var last = source
     for _ in 0..<140 { last = last.map(on: .actor(place)) { $0 + 1 } }
     let end = last
-    return Scenario(
-      { resolver.fulfill(0) }, { end.note("other", in: notes) },
-      check: {
-        expect(
-          ((try? end.currentResult?.get()) == 140, "it is \(end)"),
-          (notes.heard(by: "other") == ["value"], "heard: \(notes.text)"))
-      })
+    return Scenario([{ resolver.fulfill(0) }, { end.note("other", in: notes) }]) {
+      expect(
+        ((try? end.currentResult?.get()) == 140, "it is \(end)"), notes.hears("other", "value"))
+    }
   },
   Program("turn-nested") { notes in
     // A handler runs its loop until another handler there has run, as a modal dialog does.
@@ -87,7 +75,7 @@ let runningPrograms = [
     let (other, otherResolver) = Promise<Int>.withResolvers()
     let answer = source.map(on: executor) { $0 }
     let last = other.map(on: executor) { $0 }
-    return Scenario(
+    return Scenario([
       {
         let outer = Promise.value(1).map(on: executor) { value in
           resolver.fulfill(1)
@@ -98,18 +86,18 @@ let runningPrograms = [
         loop.run { !outer.isPending && !last.isPending }
       },
       { otherResolver.fulfill(1) },
-      check: {
-        expect(last.isOne(of: "value"), (notes.lines == ["answer value"], "heard: \(notes.text)"))
-      })
+    ]) {
+      expect(last.isOne(of: "value"), (notes.lines == ["answer value"], "heard: \(notes.text)"))
+    }
   },
   Program("turn-dropped") { notes in
     let executor = TurnExecutor(name: "closed loop") { _ in }
     let (source, resolver) = Promise<Token>.withResolvers()
     source.map(on: executor) { $0 }.note("1", in: notes)
-    return Scenario(
+    return Scenario([
       { resolver.fulfill(Token()) },
       { source.map(on: executor) { $0 }.note("2", in: notes) },
-      check: { expect(notes.agree(["1", "2"], with: "broken")) })
+    ]) { expect(notes.agree(["1", "2"], with: "broken")) }
   },
   Program("visits") { notes in
     let (source, resolver) = Promise<Token>.withResolvers()
@@ -118,29 +106,26 @@ let runningPrograms = [
     let first = source.map(on: executor) { $0 }
     first.note("1", on: executor, in: notes)
     first.note("2", on: executor, in: notes)
-    return Scenario(
-      { resolver.fulfill(Token()) }, { first.note("3", on: executor, in: notes) },
-      check: {
-        expect(
-          notes.hasEachOnce("1", "2", "3"),
-          (notes.order.filter { "12".contains($0) } == ["1", "2"], "out of order: \(notes.text)"),
-          (group.isEmpty, "the group counts a handler that has run"))
-      })
+    return Scenario([{ resolver.fulfill(Token()) }, { first.note("3", on: executor, in: notes) }]) {
+      expect(
+        notes.hasEachOnce("1", "2", "3"), notes.areInOrder("1", "2"),
+        (group.isEmpty, "the group counts a handler that has run"))
+    }
   },
   Program("reject-caught") { notes in
     let (promise, resolver) = Promise<Int>.withResolvers()
-    return Scenario(
+    return Scenario([
       { resolver.reject(Failed()) },
       { promise.catch(on: .immediate) { _ in notes.add("caught") } },
-      check: { expect((notes.lines == ["caught"], "heard: \(notes.text)")) })
+    ]) { expect((notes.lines == ["caught"], "heard: \(notes.text)")) }
   },
   Program("reject-cancel", reports: 1...1) { _ in
     let (promise, resolver) = Promise<Int>.withResolvers()
     let one = promise.map(on: .immediate) { $0 }
     _ = promise.map(on: .immediate) { $0 }
-    return Scenario(
-      { resolver.reject(Failed()) }, { one.cancel() },
-      check: { expect(promise.isOne(of: "error")) })
+    return Scenario([{ resolver.reject(Failed()) }, { one.cancel() }]) {
+      expect(promise.isOne(of: "error"))
+    }
   },
 ]
 

@@ -7,14 +7,14 @@ let selfTests = [
   Program("self-two-locks", mustFind: "deadlock: thread 0 waits for a lock that thread 1 holds") {
     _ in
     let (first, second) = (Lock(), Lock())
-    return Scenario(
+    return Scenario([
       { first.mutex.withLock { _ in second.mutex.withLock { _ in } } },
       { second.mutex.withLock { _ in first.mutex.withLock { _ in } } },
-      check: { nil })
+    ]) { nil }
   },
   Program("self-waits-for-nothing", mustFind: "deadlock: thread 0 waits for a semaphore") { _ in
     let (promise, resolver) = Promise<Int>.withResolvers()
-    return Scenario({ _ = try? promise.wait() }, check: { withExtendedLifetime(resolver) { nil } })
+    return Scenario([{ _ = try? promise.wait() }]) { withExtendedLifetime(resolver) { nil } }
   },
   Program("self-lost-update", mustFind: "one update was lost") { _ in
     let counter = Counter()
@@ -22,31 +22,32 @@ let selfTests = [
       let old = counter.count.load(ordering: .acquiring)
       counter.count.store(old + 1, ordering: .releasing)
     }
-    return Scenario(
-      add, add,
-      check: { expect((counter.count.load(ordering: .acquiring) == 2, "one update was lost")) })
+    return Scenario([add, add]) {
+      expect((counter.count.load(ordering: .acquiring) == 2, "one update was lost"))
+    }
   },
   Program("self-endless", mustFind: "no end after") { _ in
     let counter = Counter()
-    return Scenario(
+    return Scenario([
       { while counter.count.load(ordering: .acquiring) == 0 {} },
       { _ = counter.count.load(ordering: .acquiring) },
-      check: { nil })
+    ]) { nil }
   },
   Program("self-leak", mustFind: "1 objects were never released") { _ in
-    Scenario(
+    Scenario([
       {
         let ring = Ring()
         ring.next = ring
-      }, check: { nil })
+      }
+    ]) { nil }
   },
   Program("self-out-of-order-timers", mustFind: "the later one fired first") { notes in
-    return Scenario(
+    return Scenario([
       {
         Promise<Void>.after(.seconds(1)).note("first", on: Queues.a, in: notes)
         Promise<Void>.after(.seconds(2)).note("second", on: Queues.b, in: notes)
-      },
-      check: { expect((notes.order == ["first", "second"], "the later one fired first")) })
+      }
+    ]) { expect((notes.order == ["first", "second"], "the later one fired first")) }
   },
 ]
 
@@ -64,7 +65,7 @@ let staleSelfTests = [
   Program("stale-message", mustFind: "the message was not there") { _ in
     let message = Message()
     let found = Box(1)
-    return Scenario(
+    return Scenario([
       {
         message.text.store(1, ordering: .relaxed)
         message.isThere.store(true, ordering: .relaxed)
@@ -74,7 +75,7 @@ let staleSelfTests = [
           found.value = message.text.load(ordering: .relaxed)
         }
       },
-      check: { expect((found.value == 1, "the message was not there")) })
+    ]) { expect((found.value == 1, "the message was not there")) }
   }
 ]
 

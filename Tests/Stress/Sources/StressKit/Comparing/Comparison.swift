@@ -2,12 +2,10 @@ import PledgeTesting
 
 /// Runs programs on Pledge and on the reference, and reports the differences.
 package struct Comparison: Sendable {
-  /// The result of comparing one program.
   package struct Verdict: Sendable {
     /// The differences between Pledge and the reference, and broken invariants; empty if there are
     /// none.
     package var complaints: [String] = []
-    /// The number of steps and handlers that ran.
     package var operationCount = 0
   }
 
@@ -32,34 +30,26 @@ package struct Comparison: Sendable {
       program.kind == .chaotic
       ? nil
       : Run(run: run, kind: program.kind, abandoned: nil, on: reference).trace(of: program)
-    var abandoned: Set<Int>? = []
-    if program.abandons {
-      abandoned = expected.map { expected in
-        Set(expected.finalOutcomes.filter { $0.value == .pending }.keys)
-      }
-    }
-
+    let pending = expected.map { Set($0.finalOutcomes.filter { $0.value == .pending }.keys) }
     var found: Trace
     do {
       let tested = Run(
-        run: run, kind: program.kind, abandoned: abandoned,
+        run: run, kind: program.kind, abandoned: program.abandons ? pending : [],
         on: PledgeSystem(run: run, kind: program.kind))
       found = tested.trace(of: program)
       // Tasks and queues can retain handlers for a moment longer.
       _ = Patience.isDoneInTime(limit: 5) { tested.lifetimes.liveCount == 0 }
       found.leaks = tested.lifetimes.leaks
     }
+    let unhandled = expected == nil ? [] : reference.world.unhandled.filter(\.leadsToItsRun)
+    _ = Patience.isDoneInTime(limit: 2) { Reports.count(run) >= unhandled.count }
+    found.unhandled = Reports.close(run).counted
     var verdict = Verdict(operationCount: found.operationCount)
     if var expected {
-      let unhandled = reference.world.unhandled.filter(\.leadsToItsRun)
-      _ = Patience.isDoneInTime(limit: 2) { Reports.count(run) >= unhandled.count }
-      found.unhandled = Reports.close(run).counted
       expected.unhandled = unhandled.counted
       verdict.complaints =
         program.kind == .sequential
         ? Self.differences(found, expected) : Self.unorderedDifferences(found, expected)
-    } else {
-      found.unhandled = Reports.close(run).counted
     }
     verdict.complaints += Invariants(program, found).violations
     return verdict
@@ -69,12 +59,11 @@ package struct Comparison: Sendable {
 
   private static func differences(_ found: Trace, _ expected: Trace) -> [String] {
     var list: [String] = []
-    if let index = (0..<max(found.events.count, expected.events.count)).first(where: {
-      found.events.at($0) != expected.events.at($0)
-    }) {
-      list.append(
-        "event \(index): found \(text(found.events.at(index))), "
-          + "expected \(text(expected.events.at(index)))")
+    for index in 0..<max(found.events.count, expected.events.count) {
+      let (some, other) = (found.events.at(index), expected.events.at(index))
+      guard some != other else { continue }
+      list.append("event \(index): found \(text(some)), expected \(text(other))")
+      break
     }
     list += differences("at the end", found.outcomesAtEnd, expected.outcomesAtEnd)
     return list + sharedDifferences(found, expected)

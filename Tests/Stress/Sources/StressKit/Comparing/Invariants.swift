@@ -3,10 +3,8 @@ struct Invariants {
   let violations: [String]
 
   init(_ program: Program, _ trace: Trace) {
-    let steps = Dictionary(
-      program.allSteps.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    let steps = Dictionary(program.allSteps.map { ($0.id, $0) }) { first, _ in first }
     var list: [String] = []
-
     // Handlers and cancellation callbacks run at most once.
     var runs: [Int: Int] = [:]
     var wins: [Int: Int] = [:]
@@ -43,12 +41,8 @@ struct Invariants {
     }
     // Only these errors have a single origin.
     for case (.thrown(let id), let count) in trace.unhandled where count > steps[id]?.mostRuns ?? 0
-    {
-      list.append("the error of step \(id) was reported \(count) times")
-    }
-    for id in trace.misplaced {
-      list.append("the handler of step \(id) ran elsewhere than on its executor")
-    }
+    { list.append("the error of step \(id) was reported \(count) times") }
+    list += trace.misplaced.map { "the handler of step \($0) ran elsewhere than on its executor" }
     if let leaks = trace.leaks { list.append(leaks) }
     violations = list.sorted()
   }

@@ -24,10 +24,7 @@ final class Run<Engine: System>: @unchecked Sendable {
   private let state = Lock(State())
 
   init(run: Int, kind: Program.Kind, abandoned: Set<Int>? = [], on system: Engine) {
-    self.abandoned = abandoned
-    self.run = run
-    self.kind = kind
-    self.system = system
+    (self.run, self.kind, self.abandoned, self.system) = (run, kind, abandoned, system)
   }
 
   /// Runs `program`, drops all resolvers, lets all timers fire, and drops all promises.
@@ -134,9 +131,7 @@ final class Run<Engine: System>: @unchecked Sendable {
   }
 
   private func runInParallel(_ threads: [[Step]]) {
-    DispatchQueue.concurrentPerform(iterations: threads.count) { index in
-      for step in threads[index] { perform(step) }
-    }
+    DispatchQueue.concurrentPerform(iterations: threads.count) { threads[$0].forEach(perform) }
   }
 
   private func pass(_ ticks: Int) {
@@ -152,10 +147,7 @@ final class Run<Engine: System>: @unchecked Sendable {
     switch step.operation {
     case .pending:
       let (promise, resolver) = system.pending(id)
-      state.withLock { state in
-        state.promises[id] = promise
-        state.resolvers[id] = resolver
-      }
+      state.withLock { ($0.promises[id], $0.resolvers[id]) = (promise, resolver) }
     case .value: define(id, system.value(id))
     case .rejected: define(id, system.rejected(StressError(run: run, id: id)))
     case .gather(let gathering, let inputs):
@@ -213,40 +205,31 @@ final class Run<Engine: System>: @unchecked Sendable {
     guard let source = step.operation.source.flatMap({ promise($0) }) else { return }
     let token = lifetimes.track("handler \(id)")
     if let place = step.operation.place { state.withLock { $0.places[id] = place } }
-    switch step.operation {
-    case .map(_, let place, let body):
-      define(
-        id, system.map(source, place) { [self] in try number(of: body, id, .value($0), token) })
-    case .then(_, let place, let body):
-      define(
-        id, system.then(source, place) { [self] in try promise(of: body, id, .value($0), token) })
-    case .recover(_, let place, let body):
-      define(
-        id,
-        system.recover(source, place) { [self] in try promise(of: body, id, .failed($0), token) })
-    case .catch(_, let place, let body):
-      define(
-        id,
-        system.catch(source, place) { [self] in _ = try? number(of: body, id, .failed($0), token) })
-    case .finally(_, let place, let body):
-      define(
-        id, system.finally(source, place) { [self] in _ = try number(of: body, id, nil, token) })
-    case .reduce(_, let place, let count, let body):
-      define(
-        id,
+    let result: Engine.Promise? =
+      switch step.operation {
+      case .map(_, let place, let body):
+        system.map(source, place) { [self] in try number(of: body, id, .value($0), token) }
+      case .then(_, let place, let body):
+        system.then(source, place) { [self] in try promise(of: body, id, .value($0), token) }
+      case .recover(_, let place, let body):
+        system.recover(source, place) { [self] in try promise(of: body, id, .failed($0), token) }
+      case .catch(_, let place, let body):
+        system.catch(source, place) { [self] in _ = try? number(of: body, id, .failed($0), token) }
+      case .finally(_, let place, let body):
+        system.finally(source, place) { [self] in _ = try number(of: body, id, nil, token) }
+      case .reduce(_, let place, let count, let body):
         system.reduce(source, place, Array(0..<count)) { [self] value, element in
           try promise(of: body, id, .value(mixed([value, element])), token)
-        })
-    case .adopt(_, let times):
-      define(
-        id,
+        }
+      case .adopt(_, let times):
         (0..<times).reduce(source) { [system] inner, _ in
           system.then(system.value(0), .immediate) { _ in inner }
-        })
-    case .timeout(_, let ticks): define(id, system.timeout(source, ticks: ticks))
-    case .uncancellable: define(id, system.uncancellable(source))
-    default: break
-    }
+        }
+      case .timeout(_, let ticks): system.timeout(source, ticks: ticks)
+      case .uncancellable: system.uncancellable(source)
+      default: nil
+      }
+    if let result { define(id, result) }
   }
 
   // MARK: Handlers

@@ -25,6 +25,5 @@ struct Trace: Sendable {
   var unhandled: [Failure: Int] = [:]
   /// The handlers that were not released; nil if all were.
   var leaks: String?
-  /// The number of steps and handlers that ran.
   var operationCount = 0
 }

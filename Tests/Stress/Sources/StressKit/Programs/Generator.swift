@@ -1,4 +1,3 @@
-/// Generates random programs.
 package struct Generator {
   private var random: SplitMix
   private let kind: Program.Kind
@@ -29,8 +28,8 @@ package struct Generator {
 
   private mutating func steps() -> [Step] {
     let count = Int.random(in: 3...16, using: &random)
-    guard kind != .sequential else { return (0..<count).compactMap { _ in step(depth: 0) } }
     var steps = (0..<count).compactMap { _ in step(depth: 0) }
+    guard kind != .sequential else { return steps }
     let threads = (0..<Int.random(in: 2...3, using: &random)).map { _ in thread() }
     steps.append(Step(id(), .parallel(threads)))
     return steps
@@ -81,10 +80,8 @@ package struct Generator {
 
   private mutating func anyPromise() -> Int {
     // Prefers recent promises, so that chains become long.
-    let back = min(
-      Int.random(in: 0..<promises.count, using: &random),
-      Int.random(in: 0..<promises.count, using: &random))
-    return promises[promises.count - 1 - back]
+    let places = (0..<2).map { _ in Int.random(in: 0..<promises.count, using: &random) }
+    return promises[promises.count - 1 - min(places[0], places[1])]
   }
 
   private mutating func place() -> Place {
@@ -140,20 +137,18 @@ package struct Generator {
   }
 
   private mutating func body(_ own: Int, _ depth: Int, mayThrow: Bool = true) -> Body {
-    var steps: [Step] = []
-    let result: Body.Result
-    switch Int.random(in: 0..<12, using: &random) {
-    case 0 where mayThrow && mayReject: result = .throwing
-    case 1...6: result = .promise(anyPromise())
-    case 7 where kind != .confluent && random.oneIn(4): result = .promise(own)
-    default: result = .value
-    }
+    let result: Body.Result =
+      switch Int.random(in: 0..<12, using: &random) {
+      case 0 where mayThrow && mayReject: .throwing
+      case 1...6: .promise(anyPromise())
+      case 7 where kind != .confluent && random.oneIn(4): .promise(own)
+      default: .value
+      }
     // Chosen after the result, which must not refer to promises that these steps create. Confluent
     // programs have none, because steps in a handler run at a time that depends on the threads.
-    if depth < 2, kind != .confluent, random.oneIn(3) {
-      steps = (0..<Int.random(in: 1...2, using: &random)).compactMap { _ in step(depth: depth + 1) }
-    }
-    return Body(result, steps)
+    guard depth < 2, kind != .confluent, random.oneIn(3) else { return Body(result) }
+    let count = Int.random(in: 1...2, using: &random)
+    return Body(result, (0..<count).compactMap { _ in step(depth: depth + 1) })
   }
 
   /// Returns the body of an operation of a limiter or a coalescer.
@@ -174,24 +169,17 @@ package struct Generator {
 
   private mutating func gathering() -> Step {
     let inputs = (0..<Int.random(in: 1...3, using: &random)).map { _ in anyPromise() }
-    let gathering: Gathering
-    if kind == .confluent {
-      gathering = mayReject ? .allSettled : .all
-    } else {
-      gathering = Gathering.allCases.randomElement(using: &random) ?? .all
-    }
+    let gathering =
+      kind == .confluent
+      ? mayReject ? .allSettled : .all
+      : Gathering.allCases.randomElement(using: &random) ?? .all
     return make(.gather(gathering, inputs))
   }
 
   private mutating func settling(_ depth: Int) -> Step? {
-    let target: Int
-    if kind == .confluent {
-      guard let index = unsettled.indices.randomElement(using: &random) else { return nil }
-      target = unsettled.remove(at: index)
-    } else {
-      guard let any = pending.randomElement(using: &random) else { return nil }
-      target = any
-    }
+    let candidates = kind == .confluent ? unsettled : pending
+    guard let target = candidates.randomElement(using: &random) else { return nil }
+    if kind == .confluent { unsettled.removeAll { $0 == target } }
     switch Int.random(in: 0..<8, using: &random) {
     case 0 where mayFollow(target):
       let smaller = promises.filter { $0 < target }

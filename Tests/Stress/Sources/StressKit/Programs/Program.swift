@@ -24,7 +24,6 @@ package struct Program: Sendable, Equatable {
   }
 }
 
-/// One step of a program.
 package struct Step: Sendable, Equatable {
   /// Identifies the step, the promise that it creates, and the handler that it attaches.
   package let id: Int
@@ -137,7 +136,6 @@ extension Operation {
     }
   }
 
-  /// Where the step's handler runs.
   package var place: Place? {
     switch self {
     case .map(_, let place, _), .then(_, let place, _), .recover(_, let place, _),
@@ -163,7 +161,6 @@ extension Operation {
     if case .resolve(let target, _) = self { target } else { nil }
   }
 
-  /// The step's nested lists of steps.
   package var inner: [[Step]] {
     switch self {
     case .parallel(let threads): threads

@@ -1,6 +1,5 @@
 import CHeap
 
-/// Measures the memory of the process.
 enum Memory {
   /// Returns the number of heap bytes that are allocated and not freed; 0 if the platform doesn't
   /// report it.

@@ -2,14 +2,12 @@ import Foundation
 
 /// Runs random programs on several threads for a given time, and monitors memory and hangs.
 package final class Soak: Sendable {
-  /// The result of a soak.
   package struct Summary: Sendable {
     package var programs: [String: Int] = [:]
     package var operations = 0
     package var elapsed = 0.0
     /// The heap in use after each round, when no program was running.
     package var heapBytes: [Int] = []
-    /// The first failure, which ends the soak.
     package var failure: String?
   }
 
@@ -114,11 +112,9 @@ package final class Soak: Sendable {
   }
 
   private func hungActivity() -> String? {
-    state.withLock { state in
-      state.activities.lazy.compactMap { $0 }
-        .first { Date().timeIntervalSince($0.start) > patience }
-        .map { "seed \($0.seed):\n\($0.program)" }
-    }
+    let activities = state.withLock { $0.activities.compactMap { $0 } }
+    return activities.first { Date().timeIntervalSince($0.start) > patience }
+      .map { "seed \($0.seed):\n\($0.program)" }
   }
 
   // MARK: Workers
@@ -142,9 +138,7 @@ package final class Soak: Sendable {
     let kinds = Program.Kind.allCases
     let kind = kinds[Int(seed % UInt64(kinds.count))]
     let program = Generator.program(kind, seed: seed)
-    state.withLock {
-      $0.activities[index] = Activity(seed: seed, program: program, start: Date())
-    }
+    state.withLock { $0.activities[index] = Activity(seed: seed, program: program, start: Date()) }
     // Relative to the first seed, so that no two concurrent programs have the same number.
     let run = Int((seed &- firstSeed) % 1_000_000)
     let verdict = comparison.verdict(on: program, run: run)

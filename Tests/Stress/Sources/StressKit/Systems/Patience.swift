@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 
 /// Waits for other threads, with a time limit.
@@ -8,15 +7,10 @@ enum Patience {
 
   /// Waits until `isDone` returns true, and stops the program with a message after the time limit.
   static func wait(for what: String, until isDone: () -> Bool) {
-    if !isDoneInTime(isDone) { fatalError("Hung: waited \(seconds) s for \(what).") }
+    if !isDoneInTime(isDone) { end(what) }
   }
 
-  /// Waits for `semaphore`, and stops the program with a message after the time limit.
-  static func wait(for what: String, _ semaphore: DispatchSemaphore) {
-    if semaphore.wait(timeout: .now() + seconds) == .timedOut {
-      fatalError("Hung: waited \(seconds) s for \(what).")
-    }
-  }
+  static func end(_ what: String) -> Never { fatalError("Hung: waited \(seconds) s for \(what).") }
 
   /// Waits until `isDone` returns true, for at most `limit` seconds; returns whether it did.
   static func isDoneInTime(limit: Double = seconds, _ isDone: () -> Bool) -> Bool {

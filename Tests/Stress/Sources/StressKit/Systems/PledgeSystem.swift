@@ -4,6 +4,9 @@ import PledgeTesting
 
 /// Pledge, through its public API.
 final class PledgeSystem: System {
+  typealias Promise = Pledge.Promise<Int>
+  typealias Resolver = Pledge.Resolver<Int>
+
   /// One timer of a sequential program, with a unique deadline.
   private struct Timer {
     let deadline: TestClock.Instant
@@ -38,58 +41,43 @@ final class PledgeSystem: System {
 
   // MARK: Making promises
 
-  func pending(_ id: Int) -> (Pledge.Promise<Int>, Pledge.Resolver<Int>) {
+  func pending(_ id: Int) -> (Promise, Resolver) {
     // The line identifies the program in a report of the broken promise.
-    Pledge.Promise<Int>.withResolvers(fileID: #fileID, line: Reports.line(run: run, id: id))
+    Promise.withResolvers(fileID: #fileID, line: Reports.line(run: run, id: id))
   }
 
-  func value(_ value: Int) -> Pledge.Promise<Int> { .value(value) }
+  func value(_ value: Int) -> Promise { .value(value) }
+  func rejected(_ error: StressError) -> Promise { .rejected(error) }
 
-  func rejected(_ error: StressError) -> Pledge.Promise<Int> { .rejected(error) }
-
-  func map(
-    _ source: Pledge.Promise<Int>, _ place: Place, _ body: @escaping Number
-  ) -> Pledge.Promise<Int> {
+  func map(_ source: Promise, _ place: Place, _ body: @escaping Number) -> Promise {
     source.map(on: executor(place), body)
   }
 
-  func then(
-    _ source: Pledge.Promise<Int>, _ place: Place,
-    _ body: @escaping @Sendable (Int) throws -> Pledge.Promise<Int>
-  ) -> Pledge.Promise<Int> {
+  func then(_ source: Promise, _ place: Place, _ body: @escaping Next) -> Promise {
     source.then(on: executor(place), body)
   }
 
-  func recover(
-    _ source: Pledge.Promise<Int>, _ place: Place,
-    _ body: @escaping @Sendable (Failure) throws -> Pledge.Promise<Int>
-  ) -> Pledge.Promise<Int> {
-    let handler: @Sendable (any Error) throws -> Pledge.Promise<Int> = { try body(Failure($0)) }
+  func recover(_ source: Promise, _ place: Place, _ body: @escaping Recovery) -> Promise {
+    let handler: @Sendable (any Error) throws -> Promise = { try body(Failure($0)) }
     return source.recover(on: executor(place), handler)
   }
 
   func `catch`(
-    _ source: Pledge.Promise<Int>, _ place: Place, _ body: @escaping @Sendable (Failure) -> Void
-  ) -> Pledge.Promise<Int> {
+    _ source: Promise, _ place: Place, _ body: @escaping @Sendable (Failure) -> Void
+  ) -> Promise {
     let handler: @Sendable (any Error) -> Void = { body(Failure($0)) }
-    let caught = source.catch(on: executor(place), handler)
-    return caught.promise.map(on: .immediate) { 0 }
+    return source.catch(on: executor(place), handler).promise.map(on: .immediate) { 0 }
   }
 
   func finally(
-    _ source: Pledge.Promise<Int>, _ place: Place, _ body: @escaping @Sendable () throws -> Void
-  ) -> Pledge.Promise<Int> {
-    source.finally(on: executor(place), body)
-  }
+    _ source: Promise, _ place: Place, _ body: @escaping @Sendable () throws -> Void
+  ) -> Promise { source.finally(on: executor(place), body) }
 
   func reduce(
-    _ source: Pledge.Promise<Int>, _ place: Place, _ elements: [Int],
-    _ body: @escaping @Sendable (Int, Int) throws -> Pledge.Promise<Int>
-  ) -> Pledge.Promise<Int> {
-    source.reduce(on: executor(place), elements, body)
-  }
+    _ source: Promise, _ place: Place, _ elements: [Int], _ body: @escaping Combine
+  ) -> Promise { source.reduce(on: executor(place), elements, body) }
 
-  func gather(_ gathering: Gathering, _ inputs: [Pledge.Promise<Int>]) -> Pledge.Promise<Int> {
+  func gather(_ gathering: Gathering, _ inputs: [Promise]) -> Promise {
     switch gathering {
     case .race: .race(inputs)
     case .any: .any(inputs)
@@ -107,43 +95,30 @@ final class PledgeSystem: System {
     }
   }
 
-  func limited(
-    _ limiter: Int, _ body: @escaping @Sendable () throws -> Pledge.Promise<Int>
-  ) -> Pledge.Promise<Int> {
+  func limited(_ limiter: Int, _ body: @escaping Work) -> Promise {
     limiters[limiter].run(on: .immediate, body)
   }
 
-  func coalesced(
-    _ key: Int, _ body: () throws -> Pledge.Promise<Int>
-  ) -> Pledge.Promise<Int> {
+  func coalesced(_ key: Int, _ body: () throws -> Promise) -> Promise {
     coalescer.promise(for: key, body)
   }
 
-  func uncancellable(_ source: Pledge.Promise<Int>) -> Pledge.Promise<Int> {
-    source.uncancellable()
-  }
+  func uncancellable(_ source: Promise) -> Promise { source.uncancellable() }
 
   // MARK: Acting
 
-  func fulfill(_ resolver: Pledge.Resolver<Int>, _ value: Int) -> Bool { resolver.fulfill(value) }
+  func fulfill(_ resolver: Resolver, _ value: Int) -> Bool { resolver.fulfill(value) }
+  func reject(_ resolver: Resolver, _ error: StressError) -> Bool { resolver.reject(error) }
+  func abandon(_ resolver: Resolver) { resolver.abandon() }
+  func resolve(_ resolver: Resolver, with promise: Promise) { resolver.resolve(with: promise) }
 
-  func reject(_ resolver: Pledge.Resolver<Int>, _ error: StressError) -> Bool {
-    resolver.reject(error)
-  }
-
-  func abandon(_ resolver: Pledge.Resolver<Int>) { resolver.abandon() }
-
-  func resolve(_ resolver: Pledge.Resolver<Int>, with promise: Pledge.Promise<Int>) {
-    resolver.resolve(with: promise)
-  }
-
-  func onCancel(_ resolver: Pledge.Resolver<Int>, _ body: @escaping @Sendable () -> Void) {
+  func onCancel(_ resolver: Resolver, _ body: @escaping @Sendable () -> Void) {
     resolver.onCancel(body)
   }
 
-  func cancel(_ promise: Pledge.Promise<Int>) { promise.cancel() }
+  func cancel(_ promise: Promise) { promise.cancel() }
 
-  func outcome(_ promise: Pledge.Promise<Int>) -> Outcome {
+  func outcome(_ promise: Promise) -> Outcome {
     switch promise.currentResult {
     case nil: .pending
     case .success(let value): .value(value)
@@ -175,13 +150,11 @@ final class PledgeSystem: System {
     }
   }
 
-  func runJob(_ place: Place) -> Bool {
-    (executor(place) as? ManualExecutor)?.runNext() ?? false
-  }
+  func runJob(_ place: Place) -> Bool { (executor(place) as? ManualExecutor)?.runNext() ?? false }
 
   // MARK: Time
 
-  func timeout(_ source: Pledge.Promise<Int>, ticks: Int) -> Pledge.Promise<Int> {
+  func timeout(_ source: Promise, ticks: Int) -> Promise {
     guard source.isPending else { return source.timeout(after: .seconds(1), clock: clock) }
     let number = state.withLock { state in
       state.timerCount += 1
@@ -193,14 +166,11 @@ final class PledgeSystem: System {
     let deadline = clock.now.advanced(by: duration)
     let before = clock.sleeperCount
     let token = TimerClock.Token()
-    let promise = source.timeout(
-      after: duration, clock: TimerClock(base: clock, token: token))
+    let promise = source.timeout(after: duration, clock: TimerClock(base: clock, token: token))
     guard kind == .sequential else { return promise }
     // The sleep starts in a task.
     Patience.wait(for: "a timer to start") { clock.sleeperCount > before }
-    state.withLock {
-      $0.timers.append(Timer(deadline: deadline, ticks: ticks, task: token))
-    }
+    state.withLock { $0.timers.append(Timer(deadline: deadline, ticks: ticks, task: token)) }
     return promise
   }
 
@@ -227,7 +197,7 @@ final class PledgeSystem: System {
       await clock.advance(to: instant)
       isDone.signal()
     }
-    Patience.wait(for: "the clock", isDone)
+    if isDone.wait(timeout: .now() + Patience.seconds) == .timedOut { Patience.end("the clock") }
   }
 }
 

@@ -28,7 +28,6 @@ final class ReferencePromise: @unchecked Sendable {
   var hasBeenLeft = false
   /// Whether the promise stays pending when its consumers are removed.
   var isKept = false
-  /// Whether cancellation was requested.
   var isCancelled = false
 
   init(_ feed: Feed, outcome: Settlement? = nil) {
@@ -55,10 +54,8 @@ enum Settlement {
 final class Rejection: @unchecked Sendable {
   let failure: Failure
   var isHandled: Bool
-
   /// Whether this is never reported.
   let isSilent: Bool
-
   /// The rejection of an input that a combinator passed on as this one.
   private var original: Rejection?
 
@@ -79,7 +76,6 @@ final class Rejection: @unchecked Sendable {
   var root: Rejection { original ?? self }
 }
 
-/// A consumer of a promise.
 final class Observer {
   var source: ReferencePromise?
   let executor: Executor?
@@ -89,8 +85,6 @@ final class Observer {
   /// Whether the consumer is a closure of the program, rather than a promise that takes on the
   /// result.
   let hasClosure: Bool
-  /// Whether a handler returned its source.
-  var isAdoption = false
   /// The promise that it settles, if it is an operator's handler.
   weak var promise: ReferencePromise?
   /// Whether it has started.
@@ -104,19 +98,13 @@ final class Observer {
     _ source: ReferencePromise, executor: Executor? = nil, wantsValue: Bool = false,
     wantsRejection: Bool = false, isShield: Bool = false, hasClosure: Bool = false
   ) {
-    self.source = source
-    self.executor = executor
-    self.wantsValue = wantsValue
-    self.wantsRejection = wantsRejection
-    self.isShield = isShield
-    self.hasClosure = hasClosure
+    (self.source, self.executor) = (source, executor)
+    (self.wantsValue, self.wantsRejection) = (wantsValue, wantsRejection)
+    (self.isShield, self.hasClosure) = (isShield, hasClosure)
   }
 }
 
-/// A manual executor.
-final class Executor {
-  var jobs: [Observer] = []
-}
+final class Executor { var jobs: [Observer] = [] }
 
 final class ReferenceResolver: @unchecked Sendable {
   let promise: ReferencePromise
@@ -124,9 +112,7 @@ final class ReferenceResolver: @unchecked Sendable {
   private let world: ReferenceWorld
 
   init(_ promise: ReferencePromise, _ id: Int, _ world: ReferenceWorld) {
-    self.promise = promise
-    self.id = id
-    self.world = world
+    (self.promise, self.id, self.world) = (promise, id, world)
   }
 
   deinit {
@@ -174,9 +160,7 @@ final class ReferenceWorld: @unchecked Sendable {
 
   /// Settles an operator's promise; after cancellation it can't be fulfilled.
   func finish(_ promise: ReferencePromise, _ outcome: Settlement) {
-    if case .rejection = outcome {
-      settle(promise, outcome)
-    } else if promise.isCancelled {
+    if promise.isCancelled, outcome.rejection == nil {
       reject(promise, .cancelled)
     } else {
       settle(promise, outcome)
@@ -220,10 +204,7 @@ final class ReferenceWorld: @unchecked Sendable {
 
   /// Runs a job in place, nested at most 24 deep.
   func perform(_ job: @escaping () -> Void) {
-    if depth == 24 {
-      deferred.append(job)
-      return
-    }
+    if depth == 24 { return deferred.append(job) }
     depth += 1
     job()
     while depth == 1, !deferred.isEmpty { deferred.removeFirst()() }
@@ -291,7 +272,6 @@ final class ReferenceWorld: @unchecked Sendable {
       return
     }
     let observer = Observer(inner)
-    observer.isAdoption = true
     observer.promise = outer
     observer.run = { [self] in finish(outer, $0) }
     outer.feed = .observer(observer)
@@ -303,7 +283,6 @@ final class ReferenceWorld: @unchecked Sendable {
     }
   }
 
-  /// The failures that were never handled.
   var unhandled: ArraySlice<Failure> {
     var seen: Set<ObjectIdentifier> = []
     let all = rejections.filter { !$0.isHandled && seen.insert(ObjectIdentifier($0.root)).inserted }

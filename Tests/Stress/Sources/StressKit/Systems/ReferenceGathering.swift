@@ -50,15 +50,6 @@ extension ReferenceWorld {
     let gathering = ReferenceGathering(self)
     var values: [Int: Int] = [:]
     var abandonedCount = 0
-    func countDown() {
-      guard values.count + abandonedCount == inputs.count else { return }
-      if abandonedCount > 0 {
-        settle(gathering.result, .abandoned)
-      } else {
-        settle(gathering.result, .value(mixed(inputs.indices.map { values[$0] ?? 0 })))
-      }
-      gathering.finish(withdrawing: false)
-    }
     return gathering.start(inputs) { [self] index, outcome in
       switch outcome {
       case .rejection(let rejection):
@@ -66,13 +57,13 @@ extension ReferenceWorld {
         if gathering.finish(withdrawing: false) {
           settle(gathering.result, .rejection(rejection.passedOn()))
         }
-      case .value(let value):
-        values[index] = value
-        countDown()
-      case .abandoned:
-        abandonedCount += 1
-        countDown()
+      case .value(let value): values[index] = value
+      case .abandoned: abandonedCount += 1
       }
+      guard values.count + abandonedCount == inputs.count else { return }
+      let value = mixed(inputs.indices.map { values[$0] ?? 0 })
+      settle(gathering.result, abandonedCount > 0 ? .abandoned : .value(value))
+      gathering.finish(withdrawing: false)
     }
   }
 
@@ -119,9 +110,8 @@ extension ReferenceWorld {
       case .abandoned: abandonedCount += 1
       }
       // After cancellation it has already finished, and the failures of its inputs don't count.
-      guard failures.count + abandonedCount == inputs.count,
-        gathering.finish(withdrawing: false)
-      else { return }
+      let isLast = failures.count + abandonedCount == inputs.count
+      guard isLast, gathering.finish(withdrawing: false) else { return }
       if abandonedCount > 0 {
         settle(gathering.result, .abandoned)
       } else {

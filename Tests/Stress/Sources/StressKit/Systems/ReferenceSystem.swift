@@ -2,6 +2,8 @@
 ///
 /// `@unchecked Sendable`: all state is guarded by the world's lock.
 final class ReferenceSystem: System, @unchecked Sendable {
+  typealias Promise = ReferencePromise
+
   private struct Timer {
     let deadline: Duration
     let fire: () -> Void
@@ -14,9 +16,7 @@ final class ReferenceSystem: System, @unchecked Sendable {
     init(_ limit: Int) { self.limit = limit }
   }
 
-  private final class CoalescedWork {
-    let promise = ReferencePromise(.resolver(CancelHooks()))
-  }
+  private final class CoalescedWork { let promise = Promise(.resolver(CancelHooks())) }
 
   let world: ReferenceWorld
   private let run: Int
@@ -40,73 +40,46 @@ final class ReferenceSystem: System, @unchecked Sendable {
 
   // MARK: Making promises
 
-  func pending(_ id: Int) -> (ReferencePromise, ReferenceResolver) {
-    let promise = ReferencePromise(.resolver(CancelHooks()))
+  func pending(_ id: Int) -> (Promise, ReferenceResolver) {
+    let promise = Promise(.resolver(CancelHooks()))
     return (promise, ReferenceResolver(promise, id, world))
   }
 
-  func value(_ value: Int) -> ReferencePromise {
-    ReferencePromise(.nothing, outcome: .value(value))
+  func value(_ value: Int) -> Promise {
+    Promise(.nothing, outcome: .value(value))
   }
 
-  func rejected(_ error: StressError) -> ReferencePromise {
-    let promise = ReferencePromise(.nothing)
+  func rejected(_ error: StressError) -> Promise {
+    let promise = Promise(.nothing)
     world.reject(promise, .thrown(error.id))
     return promise
   }
 
-  func map(
-    _ source: ReferencePromise, _ place: Place, _ body: @escaping Number
-  ) -> ReferencePromise {
-    map(source, executor(place), body)
-  }
-
-  private func map(
-    _ source: ReferencePromise, _ executor: Executor? = nil, _ body: @escaping (Int) throws -> Int
-  ) -> ReferencePromise {
-    world.derive(source, executor, wantsValue: true) { [world] promise, outcome in
+  func map(_ source: Promise, _ place: Place, _ body: @escaping Number) -> Promise {
+    world.derive(source, executor(place), wantsValue: true) { [self] promise, outcome in
       guard case .value(let value) = outcome else { return world.finish(promise, outcome) }
-      do { world.finish(promise, .value(try body(value))) } catch {
-        world.reject(promise, Failure(error))
-      }
+      attempt(promise) { world.finish(promise, .value(try body(value))) }
     }
   }
 
-  func then(
-    _ source: ReferencePromise, _ place: Place,
-    _ body: @escaping @Sendable (Int) throws -> ReferencePromise
-  ) -> ReferencePromise {
-    then(source, executor(place), body)
-  }
-
-  private func then(
-    _ source: ReferencePromise, _ executor: Executor? = nil,
-    _ body: @escaping (Int) throws -> ReferencePromise
-  ) -> ReferencePromise {
-    world.derive(source, executor, wantsValue: true) { [world] promise, outcome in
+  func then(_ source: Promise, _ place: Place, _ body: @escaping Next) -> Promise {
+    world.derive(source, executor(place), wantsValue: true) { [self] promise, outcome in
       guard case .value(let value) = outcome else { return world.finish(promise, outcome) }
-      do { world.adopt(try body(value), by: promise) } catch {
-        world.reject(promise, Failure(error))
-      }
+      attempt(promise) { world.adopt(try body(value), by: promise) }
     }
   }
 
-  func recover(
-    _ source: ReferencePromise, _ place: Place,
-    _ body: @escaping @Sendable (Failure) throws -> ReferencePromise
-  ) -> ReferencePromise {
-    world.derive(source, executor(place), wantsRejection: true) { [world] promise, outcome in
+  func recover(_ source: Promise, _ place: Place, _ body: @escaping Recovery) -> Promise {
+    world.derive(source, executor(place), wantsRejection: true) { [self] promise, outcome in
       guard let rejection = outcome.rejection else { return world.finish(promise, outcome) }
       rejection.isHandled = true
-      do { world.adopt(try body(rejection.failure), by: promise) } catch {
-        world.reject(promise, Failure(error))
-      }
+      attempt(promise) { world.adopt(try body(rejection.failure), by: promise) }
     }
   }
 
   func `catch`(
-    _ source: ReferencePromise, _ place: Place, _ body: @escaping @Sendable (Failure) -> Void
-  ) -> ReferencePromise {
+    _ source: Promise, _ place: Place, _ body: @escaping @Sendable (Failure) -> Void
+  ) -> Promise {
     let caught = world.derive(source, executor(place), wantsRejection: true) {
       [world] promise, outcome in
       if let rejection = outcome.rejection {
@@ -115,60 +88,61 @@ final class ReferenceSystem: System, @unchecked Sendable {
       }
       world.finish(promise, .value(0))
     }
-    return map(caught) { $0 }
+    return map(caught, .immediate) { $0 }
   }
 
   func finally(
-    _ source: ReferencePromise, _ place: Place, _ body: @escaping @Sendable () throws -> Void
-  ) -> ReferencePromise {
+    _ source: Promise, _ place: Place, _ body: @escaping @Sendable () throws -> Void
+  ) -> Promise {
     world.derive(source, executor(place), wantsValue: true, wantsRejection: true) {
-      [world] promise, outcome in
-      do {
+      [self] promise, outcome in
+      attempt(promise) {
         try body()
         world.finish(promise, outcome)
-      } catch {
-        world.reject(promise, Failure(error))
       }
     }
   }
 
+  /// Runs the closure of a handler, whose error rejects `promise`.
+  private func attempt(_ promise: Promise, _ body: () throws -> Void) {
+    do { try body() } catch { world.reject(promise, Failure(error)) }
+  }
+
   func reduce(
-    _ source: ReferencePromise, _ place: Place, _ elements: [Int],
-    _ body: @escaping @Sendable (Int, Int) throws -> ReferencePromise
-  ) -> ReferencePromise {
+    _ source: Promise, _ place: Place, _ elements: [Int], _ body: @escaping Combine
+  ) -> Promise {
     guard let first = elements.first else { return source }
     return then(source, place) { [self] value in
       reduce(try body(value, first), place, Array(elements.dropFirst()), body)
     }
   }
 
-  func gather(_ gathering: Gathering, _ inputs: [ReferencePromise]) -> ReferencePromise {
+  func gather(_ gathering: Gathering, _ inputs: [Promise]) -> Promise {
     switch gathering {
     case .race: world.race(inputs)
     case .any: world.any(inputs)
-    case .all: map(world.all(inputs)) { $0 }
-    case .allSettled: map(world.allSettled(inputs)) { $0 }
+    case .all: map(world.all(inputs), .immediate) { $0 }
+    case .allSettled: map(world.allSettled(inputs), .immediate) { $0 }
     }
   }
 
-  func uncancellable(_ source: ReferencePromise) -> ReferencePromise {
-    world.derive(source, isShield: true) { [world] promise, outcome in
-      world.finish(promise, outcome)
-    }
-  }
+  func uncancellable(_ source: Promise) -> Promise { copy(source, isShield: true) }
 
-  func limited(
-    _ limiter: Int, _ body: @escaping @Sendable () throws -> ReferencePromise
-  ) -> ReferencePromise {
+  func limited(_ limiter: Int, _ body: @escaping Work) -> Promise {
     let limiter = limiters[limiter]
     let isFree = limiter.running < limiter.limit && limiter.waiting.isEmpty
-    let gate = ReferencePromise(.resolver(CancelHooks()))
-    var hasStarted = isFree
-    if isFree {
-      limiter.running += 1
+    let gate = Promise(.resolver(CancelHooks()))
+    var hasStarted = false
+    let start = { [world] in
+      hasStarted = true
       world.settle(gate, .value(0))
     }
-    let result = onEnd(then(gate) { _ in try body() }) { [self] in
+    if isFree {
+      limiter.running += 1
+      start()
+    }
+    let work = then(gate, .immediate) { _ in try body() }
+    let result = copy(work, hearsAbandonment: true) { [self] in
       guard hasStarted else { return }
       limiter.running -= 1
       startNext(limiter)
@@ -176,49 +150,39 @@ final class ReferenceSystem: System, @unchecked Sendable {
     if isFree { return result }
     tickets += 1
     let ticket = tickets
-    limiter.waiting.append(
-      (
-        ticket,
-        { [world] in
-          hasStarted = true
-          world.settle(gate, .value(0))
-        }
-      ))
+    limiter.waiting.append((ticket, start))
     world.onCancel(gate) { limiter.waiting.removeAll { $0.ticket == ticket } }
     return result
   }
 
-  func coalesced(_ key: Int, _ body: () throws -> ReferencePromise) -> ReferencePromise {
+  func coalesced(_ key: Int, _ body: () throws -> Promise) -> Promise {
     if let work = coalesced[key] { return copy(work.promise) }
     let work = CoalescedWork()
     coalesced[key] = work
     // The callers are the consumers of the work: if all cancel, it is cancelled.
     let result = copy(work.promise)
     world.onCancel(work.promise) { [self] in forget(work, key) }
-    let inner: ReferencePromise
-    do { inner = try body() } catch {
-      inner = ReferencePromise(.nothing)
-      world.reject(inner, Failure(error))
-    }
+    var inner = Promise(.nothing)
+    attempt(inner) { inner = try body() }
     world.follow(work.promise, inner, keeping: nil) { [self] in forget(work, key) }
     return result
   }
 
-  /// Returns a promise with the same result, which is another consumer of `source`.
-  private func copy(_ source: ReferencePromise) -> ReferencePromise {
-    world.derive(source) { [world] promise, outcome in world.finish(promise, outcome) }
+  /// Returns a promise with the same result, which is another consumer of `source`; `body` runs
+  /// before it settles.
+  private func copy(
+    _ source: Promise, isShield: Bool = false, hearsAbandonment: Bool = false,
+    _ body: @escaping () -> Void = {}
+  ) -> Promise {
+    world.derive(source, isShield: isShield, hearsAbandonment: hearsAbandonment) {
+      [world] promise, outcome in
+      body()
+      world.finish(promise, outcome)
+    }
   }
 
   private func forget(_ work: CoalescedWork, _ key: Int) {
     if coalesced[key] === work { coalesced[key] = nil }
-  }
-
-  /// Returns a promise with the same result; `body` runs before the promise settles.
-  private func onEnd(_ source: ReferencePromise, _ body: @escaping () -> Void) -> ReferencePromise {
-    world.derive(source, hearsAbandonment: true) { [world] promise, outcome in
-      body()
-      world.finish(promise, outcome)
-    }
   }
 
   private func startNext(_ limiter: Limiter) {
@@ -240,7 +204,7 @@ final class ReferenceSystem: System, @unchecked Sendable {
 
   func abandon(_ resolver: ReferenceResolver) { world.settle(resolver.promise, .abandoned) }
 
-  func resolve(_ resolver: ReferenceResolver, with promise: ReferencePromise) {
+  func resolve(_ resolver: ReferenceResolver, with promise: Promise) {
     world.follow(resolver.promise, promise, keeping: resolver)
   }
 
@@ -248,9 +212,9 @@ final class ReferenceSystem: System, @unchecked Sendable {
     world.onCancel(resolver.promise, body)
   }
 
-  func cancel(_ promise: ReferencePromise) { world.cancel(promise) }
+  func cancel(_ promise: Promise) { world.cancel(promise) }
 
-  func outcome(_ promise: ReferencePromise) -> Outcome {
+  func outcome(_ promise: Promise) -> Outcome {
     switch promise.outcome {
     case nil, .abandoned: .pending
     case .value(let value): .value(value)
@@ -275,7 +239,7 @@ final class ReferenceSystem: System, @unchecked Sendable {
     return true
   }
 
-  func timeout(_ source: ReferencePromise, ticks: Int) -> ReferencePromise {
+  func timeout(_ source: Promise, ticks: Int) -> Promise {
     if outcome(source) != .pending { return source }
     timerCount += 1
     let duration = Duration(

@@ -5,20 +5,17 @@
 protocol System: Sendable {
   associatedtype Promise: Sendable
   associatedtype Resolver: Sendable
-
   typealias Number = @Sendable (Int) throws -> Int
-
+  typealias Work = @Sendable () throws -> Promise
+  typealias Next = @Sendable (Int) throws -> Promise
+  typealias Recovery = @Sendable (Failure) throws -> Promise
+  typealias Combine = @Sendable (_ value: Int, _ element: Int) throws -> Promise
   func pending(_ id: Int) -> (Promise, Resolver)
   func value(_ value: Int) -> Promise
   func rejected(_ error: StressError) -> Promise
-
   func map(_ source: Promise, _ place: Place, _ body: @escaping Number) -> Promise
-  func then(
-    _ source: Promise, _ place: Place, _ body: @escaping @Sendable (Int) throws -> Promise
-  ) -> Promise
-  func recover(
-    _ source: Promise, _ place: Place, _ body: @escaping @Sendable (Failure) throws -> Promise
-  ) -> Promise
+  func then(_ source: Promise, _ place: Place, _ body: @escaping Next) -> Promise
+  func recover(_ source: Promise, _ place: Place, _ body: @escaping Recovery) -> Promise
   func `catch`(
     _ source: Promise, _ place: Place, _ body: @escaping @Sendable (Failure) -> Void
   ) -> Promise
@@ -26,16 +23,14 @@ protocol System: Sendable {
     _ source: Promise, _ place: Place, _ body: @escaping @Sendable () throws -> Void
   ) -> Promise
   func reduce(
-    _ source: Promise, _ place: Place, _ elements: [Int],
-    _ body: @escaping @Sendable (Int, Int) throws -> Promise
+    _ source: Promise, _ place: Place, _ elements: [Int], _ body: @escaping Combine
   ) -> Promise
   func gather(_ gathering: Gathering, _ inputs: [Promise]) -> Promise
   func timeout(_ source: Promise, ticks: Int) -> Promise
-  func limited(_ limiter: Int, _ body: @escaping @Sendable () throws -> Promise) -> Promise
+  func limited(_ limiter: Int, _ body: @escaping Work) -> Promise
   /// Runs `body` in the call, unless work for `key` is in progress.
   func coalesced(_ key: Int, _ body: () throws -> Promise) -> Promise
   func uncancellable(_ source: Promise) -> Promise
-
   func fulfill(_ resolver: Resolver, _ value: Int) -> Bool
   func reject(_ resolver: Resolver, _ error: StressError) -> Bool
   func abandon(_ resolver: Resolver)
@@ -54,7 +49,6 @@ protocol System: Sendable {
   func exclusively<Result>(_ body: () -> Result) -> Result
 }
 
-/// The error of a step or a handler.
 struct StressError: Error, Hashable {
   /// Distinguishes programs that run concurrently.
   let run: Int
@@ -85,7 +79,6 @@ enum Failure: Error, Hashable, Sendable {
   }
 }
 
-/// The result of a promise.
 enum Outcome: Hashable, Sendable {
   case pending
   case value(Int)
