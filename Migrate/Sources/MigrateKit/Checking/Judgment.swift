@@ -138,6 +138,9 @@ extension Divergence {
   fileprivate func isElsewhere(
     _ old: Version, _ new: Version, _ inClosures: () -> (old: Set<String>, new: Set<String>)
   ) -> Bool {
+    let error = "reject(\(difference.detail))"
+    if difference.rule == .errorSwallowed, inClosures().new.contains(error) { return true }
+    if difference.rule == .errorAdded, inClosures().old.contains(error) { return true }
     guard let event = occurrence.event else { return false }
     if isOfCompanion(old, new) { return true }
     if event.key.contains("Promise<") || event.key.contains("Guarantee<") { return true }

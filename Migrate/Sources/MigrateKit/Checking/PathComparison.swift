@@ -93,7 +93,9 @@ extension Comparison {
     let isReturned = second.ending == .value(Value.promise(0).text)
     let isUnawaited =
       before.isAwaited && !after.isAwaited && before.isKnownToBeAwaited && !after.needsNoWait
-    if !isReturned, isUnawaited || wasWaitedFor && isLeft {
+    // A function that nobody waited for became `async`.
+    let isUnfinished = !before.isAwaited && after.isAwaited
+    if !isReturned, isUnawaited || wasWaitedFor && isLeft && !isUnfinished {
       current.causes.insert(Cause(old: before.key, new: after.key))
       note(.waitLost, after.summary, before.place, after.place)
     }
@@ -274,6 +276,8 @@ extension Comparison {
       let time = failure(error, second) { Double($0) + 0.25 }
       note(.errorAdded, error, places.0, places.1, at: time)
     case (.error(let before), .error(let after)):
+      // A cancellation stays one.
+      if after == "CancellationError()", first.decisions["\(before).isCancelled"] == true { break }
       note(.errorChanged, "\(before)` became `\(after)", places.0, places.1)
     case (.value(let before), .value(let after)):
       if second.answer(to: before) == after || first.answer(to: after) == before { break }

@@ -115,6 +115,7 @@ extension Machine {
       name = String(name.dropFirst("unordered ".count))
     }
     if let seconds = Self.pause(name, labels, values) {
+      if seconds == "0.0" { return [(state, .nothing, nil)] }
       record(
         .call, key: "sleep(\(seconds))", subject: "sleep", values: seconds,
         at: expression.place, isEffect: true, in: &state)

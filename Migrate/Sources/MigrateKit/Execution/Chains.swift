@@ -303,8 +303,11 @@ extension Machine {
       case nil:
         let value = value ?? .nothing
         if let outcome = special(state, value) { return [(state, outcome, nil)] }
-        // A value, and not a call whose promise is adopted.
-        if case .plain(let text) = value, !text.contains("(") {
+        // A value, and not a call or a property whose promise is adopted.
+        if case .plain(let text) = value, !text.contains("("),
+          declarations.typeName(ofProperty: text, in: owner).map({ !guessType($0).isThenable })
+            ?? true
+        {
           return [(state, .fulfilled(value), nil)]
         }
         if case .elements = value { return [(state, .fulfilled(value), nil)] }

@@ -275,6 +275,12 @@ enum CaseName {
     {
       return parts[0].prefix(while: isWord) == parts[1]
     }
+    // The number in an error that is written.
+    if let parts = question.wholeMatch(of: /\w+Error\.(\w+)\((\d+)\)\[\.(\w+)\] == (\d+)/)?.output,
+      parts.1 == parts.3
+    {
+      return parts.2 == parts.4
+    }
     let casts = question.components(separatedBy: " as? ")
     if casts.count == 2, ofError(casts[0][...]) != nil || isErrorValue(casts[0][...]),
       ["==", "!= nil"].contains(where: casts[1].contains),
