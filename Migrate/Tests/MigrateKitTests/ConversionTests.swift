@@ -166,7 +166,7 @@ import Testing
         \(chain)
       }
       """)
-    #expect(after.contains("  // TODO(pledge-migrate): operator: "), "\(after)")
+    #expect(after.contains("  // TODO(pledge-migrate): optional: "), "\(after)")
     #expect(after.contains("  \(chain)\n"), "\(after)")
   }
 

@@ -151,6 +151,7 @@ private func rewritten(_ text: String, addsTwins: Bool = false) throws -> String
     (".then { a in b(a) }.done { c in let a = c; d(a) }.catch { _ in }", "names"),
     (".done(on: queue) { _ in }.catch(on: nil) { _ in }", "executor"),
     (".done { [weak self] _ in self?.x() }.catch { _ in self.y() }", "capture"),
+    ("?.next().done { _ in }.catch { _ in }", "optional"),
   ])
   func rewrite_whenDecisionIsNeeded_namesIt(operators: String, decision: String) throws {
     let text = """
@@ -163,6 +164,19 @@ private func rewritten(_ text: String, addsTwins: Bool = false) throws -> String
     let after = try rewritten(text)
     #expect(after.contains("// TODO(pledge-migrate): \(decision):"), "\(after)")
     #expect(after.contains("load()\(operators)"))
+    #expect(try rewritten(after) == after)
+  }
+
+  @Test(arguments: [
+    "func run() -> Promise<Int> { load().compactMap { Int($0) } }",
+    "deinit { api.close().tap { print($0) }.cauterize() }",
+    "/* before */ func run() -> Promise<Int> { load().compactMap { Int($0) } }",
+  ])
+  func rewrite_whenChainDoesNotStartItsLine_namesDecisionAboveIt(line: String) throws {
+    let after = try rewritten("import PromiseKit\n\nfinal class Model {\n  \(line)\n}\n")
+    let lines = after.split(separator: "\n")
+    #expect(lines.contains { $0.hasPrefix("  // TODO(pledge-migrate): operator:") }, "\(after)")
+    #expect(lines.contains("  \(line)"), "\(after)")
     #expect(try rewritten(after) == after)
   }
 

@@ -98,6 +98,14 @@ final class DeclarationCollector: SyntaxVisitor {
     return .visitChildren
   }
 
+  override func visit(_ node: DeinitializerDeclSyntax) -> SyntaxVisitorContinueKind {
+    add(
+      Syntax(node), name: "deinit", parameters: nil, returns: "", isAsync: false,
+      throwsErrors: false,
+      modifiers: node.modifiers, attributes: node.attributes, statements: node.body?.statements)
+    return .visitChildren
+  }
+
   override func visit(_ node: VariableDeclSyntax) -> SyntaxVisitorContinueKind {
     let isLocal =
       node.parent?.is(CodeBlockItemSyntax.self) == true

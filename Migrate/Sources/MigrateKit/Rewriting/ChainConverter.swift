@@ -135,7 +135,7 @@ final class ChainConverter {
   /// The expression for the first promise, without a `firstly` around it.
   func source(_ chain: Chain) throws(ConversionFailure) -> String {
     // Without a promise, nothing follows.
-    if chain.source.isOptionalChain { throw ConversionFailure(.operatorUnknown) }
+    if chain.source.isOptionalChain { throw ConversionFailure(.optional) }
     guard let call = chain.source.as(FunctionCallExprSyntax.self),
       call.calledExpression.trimmedDescription == "firstly",
       let closure = call.trailingClosure

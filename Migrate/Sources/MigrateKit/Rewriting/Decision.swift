@@ -7,6 +7,7 @@ public enum Decision: String, Sendable, CaseIterable {
   case ensureInside = "ensure-inside"
   case recoverInside = "recover-inside"
   case operatorUnknown = "operator"
+  case optional
   case stored
   case passed
   case blocking
@@ -34,6 +35,8 @@ public enum Decision: String, Sendable, CaseIterable {
     case .recoverInside:
       "A `recover` or `catch` in the middle. Decide which steps the error handling covers."
     case .operatorUnknown: "An operator without an exact counterpart. Decide how to express it."
+    case .optional:
+      "The chain is on an optional, and without a value nothing happens. Unwrap it first."
     case .stored:
       "The promise is stored. Decide which code shares it: a promise can stay, or a task."
     case .passed: "The promise is passed on. Convert the function that receives it first."

@@ -335,11 +335,17 @@ final class Rewriter {
     let position = file.position(at: offset)
     let line = file.line(position.line)
     let indentation = line.prefix { $0 == " " || $0 == "\t" }
-    // A comment in front of code that doesn't start its line would change what that line says.
-    guard indentation.utf8.count == position.column - 1 else { return nil }
+    // Above the line, whatever the chain comes after, unless that is a part of a text.
+    let start = offset - (position.column - 1) + indentation.utf8.count
+    let token = file.syntax.token(at: AbsolutePosition(utf8Offset: start))
+    if let token, case .stringSegment = token.tokenKind { return nil }
+    if [line, file.line(position.line - 1)].contains(where: { $0.contains("TODO(pledge-migrate)") })
+    {
+      return nil
+    }
     if item.leadingTrivia.description.contains("TODO(pledge-migrate)") { return nil }
     let text = "// TODO(pledge-migrate): \(decision.rawValue): \(decision.question)\n\(indentation)"
-    return FilePlan.Edit(range: offset..<offset, text: text)
+    return FilePlan.Edit(range: start..<start, text: text)
   }
 }
 
