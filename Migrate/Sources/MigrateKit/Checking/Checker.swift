@@ -310,6 +310,10 @@ public final class Checker {
       if old.declarations.takesVoidClosure(takers.0), new.declarations.takesVoidClosure(takers.1) {
         (oldPaths, newPaths) = (oldPaths.withoutValues, newPaths.withoutValues)
       }
+      // Without a result, the call has none that could be used.
+      if oldPaths.returnNothing != newPaths.returnNothing {
+        (oldPaths, newPaths) = (oldPaths.withoutValues, newPaths.withoutValues)
+      }
       checkResumption(oldPaths, newPaths, name, newBody.place)
       let stored = first.otherwiseStored(second)
       // A function that took a callback perhaps takes a closure with a result now.

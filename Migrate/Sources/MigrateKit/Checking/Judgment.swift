@@ -86,6 +86,7 @@ struct Judgment {
     let stored = old.otherwiseStored(new).union(old.otherwiseDeclared(new))
     certain += others.filter {
       !known.contains($0.difference.detail) && !$0.isOfCallback(old, new)
+        && !$0.isUnderCallOfChangedFunction(old, new)
         && !$0.dependsOn(stored, old, new)
     }
     .map { $0.withIsolation(old, new) }
@@ -209,6 +210,11 @@ extension Divergence {
     }
     if isUnderCallOfChangedFunction(old, new) || isOfLostParameter(old, new) { return true }
     switch difference.rule {
+    case .conditionChanged:
+      // The result of a closure that the function gets, and calls with something else.
+      return difference.parts.allSatisfy { $0.hasPrefix("parameter ") && $0.contains("(") }
+        && old.function.parameters.map(\.type.withoutPromises)
+          != new.function.parameters.map(\.type.withoutPromises)
     case .effectLost, .effectAdded:
       // An own function with other parameters, or a parameter of another type.
       guard let event = occurrence.event, event.kind == .call else { return false }
@@ -265,7 +271,7 @@ extension Divergence {
 
   /// Whether this depends on whether a function succeeds whose parameters the versions declare in other
   /// ways: then its success can mean something else.
-  private func isUnderCallOfChangedFunction(_ old: Version, _ new: Version) -> Bool {
+  fileprivate func isUnderCallOfChangedFunction(_ old: Version, _ new: Version) -> Bool {
     guard let open = condition.firstIndex(of: "("), condition.hasSuffix("` succeeds") else {
       return false
     }

@@ -144,6 +144,8 @@ extension Machine {
       state.isVague = true
     }
     if Self.publisherOperators.contains(base), expression.containsCall { state.isVague = true }
+    // An iterator that creates promises as they are needed.
+    if base.hasPrefix("AnyIterator") { state.isVague = true }
     // What a thread waits for isn't followed.
     if name == "DispatchSemaphore" { state.isVague = true }
     // A class without a superclass has nothing to call.
@@ -451,7 +453,7 @@ extension Machine {
           isEffect: true)
       }
     default:
-      if bridges.contains(name), arguments.onlyNameQueue {
+      if bridges.contains(name) || name == "cancellize", arguments.onlyNameQueue {
         return [(state, value, nil)]
       }
       return try elementwise(value, name, arguments, state)

@@ -175,7 +175,9 @@ extension Machine {
   private func property(_ name: String) -> Value {
     declarations.storesResolver(name, in: owner, isAlone: true)
       ? .resolver(PromiseState.stored)
-      : .plain(declarations.constant(name) ?? reading.newNames[name] ?? name)
+      : .plain(
+        (declarations.byName[name] == nil ? declarations.constant(name) : nil)
+          ?? reading.newNames[name] ?? name)
   }
 
   /// The name of a type in the other version; other names as they are.

@@ -58,9 +58,11 @@ private final class TimeLimitFinder: SyntaxVisitor {
 
   override func visit(_ node: FunctionCallExprSyntax) -> SyntaxVisitorContinueKind {
     let name = node.calledExpression.lastToken(viewMode: .sourceAccurate)?.text ?? ""
-    switch name {
-    case "sleep", "after", "asyncAfter":
+    // Helpers pause, too.
+    if ["sleep", "after", "pause", "delay"].contains(where: name.lowercased().contains) {
       for token in node.arguments.tokens(viewMode: .sourceAccurate) { pauses.insert(token.text) }
+    }
+    switch name {
     case "race", "addTask", "Promise", "withCheckedThrowingContinuation",
       "withUnsafeThrowingContinuation":
       isRace = true
