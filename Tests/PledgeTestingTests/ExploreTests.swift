@@ -295,6 +295,11 @@ private final class Account: Sendable {
     #expect(failure.description.contains("had not ended after \(count) steps"))
   }
 
+  @Test(.timeLimit(.minutes(1))) func timeOfARun_isLinearInItsSteps() async throws {
+    let report = try await explore { _ in for _ in 0..<30_000 { await Task.yield() } }
+    #expect(report.stepCount > 30_000)
+  }
+
   @Test func notes_standBelowTheirSteps() async throws {
     let failure = try await failure { simulation in
       try await Promise.value(7).done(on: simulation.executor("a")) { value in

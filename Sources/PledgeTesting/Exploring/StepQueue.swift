@@ -10,7 +10,7 @@ final class StepQueue: Sendable {
     let name: String
     /// The serial executor on which older steps must run first.
     let line: ObjectIdentifier?
-    /// The step that enqueued it; nil for work from outside.
+    /// The position of the step that enqueued it; nil for work from outside.
     let cause: Int?
     let run: @Sendable () -> Void
   }
@@ -18,7 +18,9 @@ final class StepQueue: Sendable {
   private struct State {
     var waiting: [Step] = []
     var count = 0
-    /// The current step.
+    /// The number of steps that have started.
+    var started = 0
+    /// The position of the current step among those.
     var current: Int?
     /// Whether the steps run; before that, only the thread that creates the run adds any.
     var hasBegun = false
@@ -75,26 +77,25 @@ final class StepQueue: Sendable {
 
   func run(_ step: Step) {
     state.withLock { $0.waiting.removeAll { $0.number == step.number } }
-    _ = run(step.number, step.run)
+    runStep(step.run)
   }
 
-  /// Runs `body` as a step, or as one that wasn't enqueued, which gets a number.
-  func run(_ number: Int?, _ body: () -> Void) -> Int {
-    let number = state.withLock { state in
-      if number == nil { state.count += 1 }
-      state.current = number ?? state.count
-      return number ?? state.count
+  /// Runs `body` as a step, also one that wasn't enqueued.
+  func runStep(_ body: () -> Void) {
+    state.withLock { state in
+      state.started += 1
+      state.current = state.started
     }
     body()
     state.withLock { $0.current = nil }
-    return number
   }
 
   func note(_ text: String) {
     state.withLock { state in state.notes[state.current ?? 0, default: []].append(text) }
   }
 
-  func notes(of step: Int) -> [String] { state.withLock { $0.notes[step] ?? [] } }
+  /// Returns the notes of the step at a position, counted from 1.
+  func notes(of position: Int) -> [String] { state.withLock { $0.notes[position] ?? [] } }
 
   /// Keeps an unhandled rejection of the run.
   func note(_ rejection: PromiseDiagnostics.UnhandledRejection) {
