@@ -25,6 +25,9 @@ extension PromiseDiagnostics {
       /// `callsClosure` is true if its source's result is passed to the user's closure, and false
       /// if the result is passed on.
       case handlerStarted(callsClosure: Bool)
+      /// The closure of the running handler didn't call the user's, for example because that handles
+      /// other errors.
+      case closureSkipped
       /// The handler that settles the promise returned.
       case handlerReturned
       /// The handler returned another promise, `inner`, with whose result this promise settles;

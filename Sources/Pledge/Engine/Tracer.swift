@@ -32,6 +32,13 @@ extension Instrumentation {
     if isTracing { tell(cell, kind()) }
   }
 
+  /// Notes that the closure of the handler that runs on this thread didn't call the user's.
+  @usableFromInline
+  static func noteSkippedClosure() {
+    guard isTracing, let handler = ThreadState.current.pointee.running else { return }
+    tell(unsafeDowncast(handler.takeUnretainedValue(), to: Cell.self), .closureSkipped)
+  }
+
   @inline(never)
   private static func tell(_ cell: Cell, _ kind: PromiseDiagnostics.TraceEvent.Kind) {
     let address = withAtomic(&tracerWord) { $0.load(ordering: .acquiring) }

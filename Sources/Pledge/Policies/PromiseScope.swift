@@ -290,7 +290,10 @@ extension Thenable {
     mapped(
       Placed(body).map { body in
         { [weak owner] value in
-          guard let owner else { throw CancellationError() }
+          guard let owner else {
+            Instrumentation.noteSkippedClosure()
+            throw CancellationError()
+          }
           try body(owner, value)
         }
       })

@@ -11,6 +11,7 @@ struct Event {
     /// `other` is the promise to which the observer contributes.
     case observes
     case handlerStarted
+    case closureSkipped
     case handlerReturned
     /// `other` is the promise that the handler returned.
     case adopted

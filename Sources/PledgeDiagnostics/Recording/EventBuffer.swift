@@ -149,6 +149,7 @@ final class EventBuffer: @unchecked Sendable {
       kind = .handlerStarted
       running.append((promise, !flags.contains(.isOutsideSample)))
       if callsClosure { flags.insert(.hasClosure) }
+    case .closureSkipped: kind = .closureSkipped
     case .handlerReturned:
       kind = .handlerReturned
       removeRunning(promise)

@@ -119,6 +119,7 @@ extension Log {
         records[at: position].run = Record.Run(
           moment, callsClosure: event.flags.contains(.hasClosure))
       }
+    case .closureSkipped: records[at: position].run?.callsClosure = false
     case .handlerReturned:
       guard let index = running[thread].lastIndex(of: number) else { return }
       running[thread].removeSubrange(index...)

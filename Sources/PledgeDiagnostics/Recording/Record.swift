@@ -60,7 +60,7 @@ struct Record: Sendable {
     private(set) var end: Int64?
     let thread: UInt32
     /// Whether the user's closure was called; it isn't if it doesn't handle this kind of result.
-    let callsClosure: Bool
+    var callsClosure: Bool
 
     init(_ moment: Moment, callsClosure: Bool) {
       start = moment.time
