@@ -238,6 +238,17 @@ extension TraceTests {
       }
     }
 
+    @Test func using_passesOnTheErrorOfItsAcquisition() async throws {
+      try await tracing { trace in
+        let connection = Promise<Int>.rejected(Oops())
+        let used = Promise<Int>.using(connection, release: { _ in }) { _ in .value(1) }
+        _ = await used.result
+        let path = try #require(trace.errorPath(of: used))
+        #expect(path.steps.first?.promise == connection.id)
+        #expect(events(path).starts(with: ["rejected", "rejected like its input", "passed on"]))
+      }
+    }
+
     @Test func policies_passTheErrorOn() async throws {
       try await tracing { trace in
         let (limiter, breaker) = (Limiter(1), CircuitBreaker())
