@@ -56,6 +56,17 @@ extension Instrumentation {
 @exclusivity(unchecked) nonisolated(unsafe) private var tracerWord: UInt64 = 0
 
 extension Cell {
+  /// Reports that this promise waits for something outside all promises.
+  @usableFromInline
+  final func noteAwaiting(_ outside: PromiseDiagnostics.Outside) {
+    Instrumentation.note(self, .waits(for: .outside(outside)))
+  }
+
+  /// Reports that this promise waits for `other`, or for what the cancellation of that has left.
+  final func noteAwaiting(_ other: Cell) {
+    Instrumentation.note(self, .waits(for: .promise(PromiseDiagnostics.PromiseID(other))))
+  }
+
   /// Reports a promise that a resolver or a combinator settles, or that is created rejected.
   @usableFromInline
   final func noteCreation(_ origin: SourceLocation?) {

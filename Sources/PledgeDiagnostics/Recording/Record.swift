@@ -81,11 +81,14 @@ struct Record: Sendable {
   /// How it ended; nil while it's pending.
   var ending: Ending?
   var kind: Kind
+  /// What it waits for that isn't a promise, if known.
+  var outside: PromiseDiagnostics.Outside?
   /// The number of the call stack that created it.
   var callStack: UInt32 = 0
   var run: Run?
   private let shortNumber: UInt32
-  /// The promise to which it was attached; nil if there is none, or if it's settled and unknown.
+  /// The promise to which it was attached, or for which a resolver's promise waits; nil if there is
+  /// none, or if it's settled and unknown.
   @Compact var source: Int?
   /// The promise for which an observer waits: a combinator's, or one whose handler blocks.
   @Compact var result: Int?
