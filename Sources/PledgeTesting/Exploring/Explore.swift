@@ -45,7 +45,8 @@ public enum SimulatedTime: Sendable, Hashable {
 ///   - orders: The orders to try.
 ///   - time: When timers can fire.
 ///   - steps: The maximum number of steps in one run.
-///   - patience: The real time to wait for work from outside the simulation when no step is ready.
+///   - patience: The real time to wait for work from outside the simulation when no step is ready. A
+///     step that runs longer is named on standard error, after ten seconds at the latest.
 ///   - fileID: The file of the exploration.
 ///   - line: The line of the exploration.
 ///   - body: The code under test and the checks. It runs in a task on the thread of the simulation,

@@ -96,6 +96,10 @@ final class ExploredRun: @unchecked Sendable {
     _ body: @escaping @Sendable (Simulation) async throws -> Void, on thread: DispatchQueue
   ) async -> ExploredRun {
     let run = ExploredRun(settings, chooser, body)
+    let report = Task { [steps = run.simulation.steps] in
+      try await steps.reportBlockedStep(after: settings.patience)
+    }
+    defer { report.cancel() }
     await withCheckedContinuation { continuation in
       thread.async {
         run.run()
@@ -168,7 +172,7 @@ final class ExploredRun: @unchecked Sendable {
   private func wake(_ index: Int) {
     let time = simulation.clock.nextDeadline?.offset ?? .zero
     log.append("a timer, at \(time)")
-    simulation.steps.runStep { simulation.clock.wakeDue(index) }
+    simulation.steps.runStep("a timer") { simulation.clock.wakeDue(index) }
   }
 
   /// Ends unfinished work, so that no task stays suspended forever.

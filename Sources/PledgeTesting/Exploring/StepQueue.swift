@@ -22,6 +22,8 @@ final class StepQueue: Sendable {
     var started = 0
     /// The position of the current step among those.
     var current: Int?
+    /// The name of the executor of the step that started last.
+    var name = ""
     /// Whether the steps run; before that, only the thread that creates the run adds any.
     var hasBegun = false
     var notes: [Int: [String]] = [:]
@@ -77,17 +79,31 @@ final class StepQueue: Sendable {
 
   func run(_ step: Step) {
     state.withLock { $0.waiting.removeAll { $0.number == step.number } }
-    runStep(step.run)
+    runStep(step.name, step.run)
   }
 
   /// Runs `body` as a step, also one that wasn't enqueued.
-  func runStep(_ body: () -> Void) {
+  func runStep(_ name: String, _ body: () -> Void) {
     state.withLock { state in
       state.started += 1
       state.current = state.started
+      state.name = name
     }
     body()
     state.withLock { $0.current = nil }
+  }
+
+  /// Says once on standard error which step has run for `time`, until the calling task is cancelled.
+  func reportBlockedStep(after time: Duration) async throws {
+    while true {
+      let last = state.withLock { $0.current }
+      try await Task.sleep(for: min(max(time, .milliseconds(10)), .seconds(10)))
+      let (current, name) = state.withLock { ($0.current, $0.name) }
+      guard let current, current == last else { continue }
+      return StandardError.write(
+        "An exploration waits for its step \(current) (\(name)), which hasn't returned. Steps must not "
+          + "block, because all of them run on one thread.\n")
+    }
   }
 
   func note(_ text: String) {
