@@ -46,7 +46,8 @@
     func startTimer(
       after span: TimeSpan, _ action: @escaping @Sendable () -> Void
     ) -> AnyObject & Sendable {
-      Timer(Countdown(.nanoseconds(span.inNanoseconds), on: loop, action))
+      _ = BlockingOnLoops.isForbidden
+      return Timer(Countdown(.nanoseconds(span.inNanoseconds), on: loop, action))
     }
 
     func stopwatch() -> @Sendable () -> TimeSpan {

@@ -20,10 +20,9 @@
   }
 
   /// Makes `wait()` throw on the threads of event loops, where it would block their channels.
-  @usableFromInline
   enum BlockingOnLoops {
-    /// Has this effect when it's first used, by the functions of this module.
-    @usableFromInline static let isForbidden: Bool = {
+    /// Has this effect when it's first used: by each executor of a loop, converted future, and timer.
+    static let isForbidden: Bool = {
       BlockingPlaces.add {
         MultiThreadedEventLoopGroup.currentEventLoop.map {
           "on the thread of an event loop (\($0))"

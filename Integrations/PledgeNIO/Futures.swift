@@ -17,7 +17,7 @@
     public var promise: Promise<Value> {
       Promise(fileID: #fileID, line: #line) { resolver in
         resolver.outlivesConsumers()
-        whenComplete { resolver.resolve($0) }
+        whenDone { resolver.resolve($0) }
       }
     }
 
@@ -42,10 +42,9 @@
     public func promise(
       onCancel: @escaping @Sendable () -> Void, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Promise<Value> {
-      _ = BlockingOnLoops.isForbidden
       let (promise, resolver) = Promise<Value>.withResolvers(fileID: fileID, line: line)
       resolver.onCancel(onCancel)
-      whenComplete { result in
+      whenDone { result in
         // A producer that is notified may fail the future with a different error.
         if case .failure = result, promise.isCancelled {
           resolver.reject(CancellationError())
@@ -54,6 +53,13 @@
         }
       }
       return promise
+    }
+
+    /// Calls `body` with the result of this future: every conversion of a future goes through this.
+    @usableFromInline
+    func whenDone(_ body: @escaping @Sendable (Result<Value, any Error>) -> Void) {
+      _ = BlockingOnLoops.isForbidden
+      whenComplete(body)
     }
   }
 
@@ -113,9 +119,8 @@
     public func eventLoopPromise(
       on loop: any EventLoop, fileID: StaticString = #fileID, line: UInt = #line
     ) -> EventLoopPromise<Value> {
-      _ = BlockingOnLoops.isForbidden
       let promise = loop.makePromise(of: Value.self, file: fileID, line: line)
-      promise.futureResult.whenComplete { self.resolve($0) }
+      promise.futureResult.whenDone { self.resolve($0) }
       return promise
     }
   }

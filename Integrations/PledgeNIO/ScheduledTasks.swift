@@ -10,7 +10,7 @@
     public var promise: Promise<T> {
       Promise(fileID: #fileID, line: #line) { resolver in
         resolver.onCancel { self.cancel() }
-        futureResult.whenComplete { result in
+        futureResult.whenDone { result in
           if case .failure(EventLoopError.cancelled) = result {
             resolver.reject(CancellationError())
           } else {

@@ -191,10 +191,54 @@ extension TraceTests {
         let invalid = Promise.value(1).validate { _ in false }
         let mapped = failed.mapError { _ in CancellationError() }
         for promise in [any, expired, invalid, mapped] { _ = await promise.result }
-        #expect(events(trace.errorPath(of: any)) == ["rejected"])
-        #expect(events(trace.errorPath(of: expired)) == ["rejected"])
+        let dropped = Promise.value(1).map(on: ForgetfulExecutor()) { $0 }
+        _ = await dropped.result
+        #expect(events(trace.errorPath(of: any)) == ["rejected because all its inputs were"])
+        #expect(
+          events(trace.errorPath(of: expired)) == ["rejected because its time limit had passed"])
+        #expect(
+          events(trace.errorPath(of: dropped)) == [
+            "rejected because its executor dropped its handler"
+          ]
+        )
         #expect(events(trace.errorPath(of: invalid)) == ["rejected by its handler"])
         #expect(events(trace.errorPath(of: mapped)) == ["rejected by its handler"])
+      }
+    }
+
+    @Test func closureThatWasNotCalled_isNotSaidToBe() async {
+      struct Other: Error, Equatable {}
+      final class Owner: Sendable {}
+      await tracing { trace in
+        let failed = Promise<Int>.rejected(Oops())
+        for promise in [
+          failed.replaceError(only: Other.self) { _ in 1 },
+          failed.recover(only: Other.self) { _ in .value(1) },
+          failed.recover(only: Other()) { .value(1) },
+        ] {
+          _ = await promise.result
+          #expect(events(trace.errorPath(of: promise)) == ["rejected", "passed on"])
+        }
+        for promise in [failed.catch(only: Other.self) { _ in }, failed.catch(only: Other()) {}] {
+          _ = await promise.result
+          #expect(events(trace.errorPath(of: promise)) == ["rejected", "passed on"])
+        }
+        let (source, resolver) = Promise<Int>.withResolvers()
+        let orphan = source.done(weak: Owner()) { _, _ in }
+        resolver.fulfill(1)
+        _ = await orphan.result
+        #expect(events(trace.errorPath(of: orphan)) == ["cancelled"])
+      }
+    }
+
+    @Test func using_passesOnTheErrorOfItsAcquisition() async throws {
+      try await tracing { trace in
+        let connection = Promise<Int>.rejected(Oops())
+        let used = Promise<Int>.using(connection, release: { _ in }) { _ in .value(1) }
+        _ = await used.result
+        let path = try #require(trace.errorPath(of: used))
+        #expect(path.steps.first?.promise == connection.id)
+        #expect(events(path).starts(with: ["rejected", "rejected like its input", "passed on"]))
       }
     }
 
@@ -223,4 +267,9 @@ extension TraceTests {
       }
     }
   }
+}
+
+/// An executor that drops its jobs.
+private struct ForgetfulExecutor: PromiseExecutor {
+  func enqueue(_ job: PromiseJob) {}
 }

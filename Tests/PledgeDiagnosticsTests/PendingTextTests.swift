@@ -152,9 +152,9 @@ private let cases: [TraceTests.PendingTextTests.Case] = [
   .init(
     "all(_:concurrently:)",
     [
-      unsettled, " : waits",
-      // The library's loop, which waits for the work.
-      unsettled, " , on global: waits", "  : its handler returned #", "   " + waits,
+      // Below, the library's loop, which waits for one of the promises.
+      unsettled, " : waits", " : waits", "  , on global: waits", "   : its handler returned #",
+      "    " + waits,
     ]
   ) { with { promise in Promise.all([1], concurrently: 1) { _ in promise } } },
   .init("results(of:)", [unsettled]) { with { promise in Promise.results(of: [promise]) } },
@@ -180,6 +180,13 @@ private let cases: [TraceTests.PendingTextTests.Case] = [
       "    " + waits,
     ]
   ) { with { promise in Promise.using(Promise.value(1), release: { _ in }) { _ in promise } } },
+  .init(
+    "using, before the resource is acquired", [unsettled, " : waits", "  " + waits, "   " + waits]
+  ) {
+    with { acquisition in
+      Promise.using(acquisition, release: { _ in }) { _ in Promise.value(1) }
+    }
+  },
   .init("breaker.run of a promise", [unsettled, " : its handler returned #", "  " + waits]) {
     let breaker = CircuitBreaker()
     return [breaker] + with { promise in breaker.run { promise } }
@@ -196,15 +203,37 @@ private let cases: [TraceTests.PendingTextTests.Case] = [
     limiter.pause()
     return [limiter.run { Promise.value(1) }, limiter]
   },
-  .init("limiter.run of an async closure, waiting", [unsettled]) {
+  .init(
+    "limiter.run of an async closure, waiting", [": waits for its limiter or for its operation"]
+  ) {
     let limiter = Limiter(1)
     limiter.pause()
     return [limiter.run { try await suspend() }, limiter]
   },
-  .init("limiter.idle", [unsettled, ": waits for its limiter or for its operation"]) {
+  .init(
+    "limiter.idle", Array(repeating: ": waits for its limiter or for its operation", count: 2)
+  ) {
     let limiter = Limiter(1)
     limiter.pause()
     return [limiter.run { try await suspend() }, limiter.idle(), limiter]
+  },
+  .init(
+    "pipeline.run of an async closure, waiting",
+    [": waits for its policies or for its operation"]
+  ) {
+    let limiter = Limiter(1)
+    limiter.pause()
+    return [ResiliencePipeline(.limiter(limiter)).run { try await suspend() }, limiter]
+  },
+  .init(
+    "retry of an async closure, between attempts",
+    [
+      ": waits for its policies or for its operation",
+      ": waits for a timer or for promises that are not in the record", " : a task waits",
+    ]
+  ) {
+    let policy = RetryPolicy.fixed(attempts: 2, delay: .seconds(1))
+    return [Promise.retry(policy, clock: clock) { () async throws -> Int in throw Oops() }]
   },
   .init("coalescer.promise of a promise", [unsettled, " : waits", "  " + waits]) {
     let coalescer = RequestCoalescer<Int, Int>()
@@ -215,8 +244,32 @@ private let cases: [TraceTests.PendingTextTests.Case] = [
     return [coalescer.promise(for: 1) { try await suspend() }, coalescer]
   },
   .init("loader.promise", [unsettled, " : waits", "  " + waits]) {
-    let loader = DataLoader<Int, Int>(clock: clock) { _ in [1: .success(try await suspend())] }
+    let loader = DataLoader<Int, Int>(delay: .zero) { _ in [1: .success(try await suspend())] }
     return [loader.promise(for: 1), loader]
+  },
+  .init(
+    "loader.promise, before its batch",
+    [": waits for its batch to start", " : waits", "  " + waits]
+  ) {
+    let loader = DataLoader<Int, Int>(delay: .seconds(1), clock: clock) { _ in [:] }
+    return [loader.promise(for: 1), loader]
+  },
+  .init(
+    "scope.close, with a task that ignores its cancellation",
+    [
+      unsettled, " " + waits, ": waits for the work of its scope", " " + waits,
+      ": waits for what the cancellation of # has left", " " + waits,
+      ": waits for what the cancellation of # has left", " " + waits,
+    ]
+  ) {
+    let scope = PromiseScope()
+    let (promise, resolver) = pending()
+    scope.run {
+      await withCheckedContinuation { continuation in
+        promise.observe(on: .immediate) { _ in continuation.resume() }
+      }
+    }
+    return [scope.close(), resolver]
   },
   .init("latest.run", [unsettled, " " + waits]) {
     let latest = LatestOnly<Int>()

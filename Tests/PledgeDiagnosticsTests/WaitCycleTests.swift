@@ -50,7 +50,7 @@ extension TraceTests {
         #expect(cycle.steps.map(\.promise).contains(outer.id))
         #expect(cycle.isCertain)
         #expect(cycle.description.contains("which its handler returned"))
-        #expect(cycle.description.contains("one of its inputs"))
+        #expect(cycle.description.contains("with whose result it settles"))
         #expect(cycle.description.contains("\u{201C}outer\u{201D}"))
         let tree = trace.pendingTree()
         #expect(tree.cycles.count == 1)

@@ -45,5 +45,53 @@
       loop.run()
       #expect(try promise.wait() == 1)
     }
+
+    // In a process of its own, in which nothing else has used the module.
+
+    @Test func waitOnALoop_afterPromiseOfAFuture_throws() async {
+      await #expect(processExitsWith: .success) {
+        try await expectThrowingWait { _ = Held<Int>(on: $0).future.promise }
+      }
+    }
+
+    @Test func waitOnALoop_afterCancellablePromiseOfAFuture_throws() async {
+      await #expect(processExitsWith: .success) {
+        try await expectThrowingWait { _ = Held<Int>(on: $0).future.promise(onCancel: {}) }
+      }
+    }
+
+    @Test func waitOnALoop_afterPromiseOfAScheduledTask_throws() async {
+      await #expect(processExitsWith: .success) {
+        try await expectThrowingWait { _ = $0.scheduleTask(in: .hours(1)) {}.promise }
+      }
+    }
+
+    @Test func waitOnALoop_afterEventLoopPromise_throws() async {
+      await #expect(processExitsWith: .success) {
+        try await expectThrowingWait { loop in
+          Promise<Int>.withResolvers().resolver.eventLoopPromise(on: loop).succeed(1)
+        }
+      }
+    }
+
+    @Test func waitOnALoop_afterTimeoutOfTheLoop_throws() async {
+      await #expect(processExitsWith: .success) {
+        try await expectThrowingWait { _ = Promise<Int>.never.timeout(after: .hours(1), on: $0) }
+      }
+    }
+  }
+
+  /// Calls `use`, and expects that a handler on the loop can't wait then.
+  private func expectThrowingWait(after use: (any EventLoop) -> Void) async throws {
+    try await withLoop { loop in
+      use(loop)
+      let (source, resolver) = Promise<Void>.withResolvers()
+      let own = Recorder<Promise<Void>>()
+      // A handler that waits for itself never blocks: without the check, it throws another error.
+      own.record(source.map(on: .immediate) { try own.events[0].wait() })
+      loop.execute { resolver.fulfill() }
+      let error = await #expect(throws: DeadlockError.self) { try await own.events[0].value }
+      #expect(error?.description.contains("event loop") == true)
+    }
   }
 #endif

@@ -286,6 +286,28 @@ private final class Account: Sendable {
     #expect(failure.description.contains("had not ended after \(count) steps"))
   }
 
+  @Test(.timeLimit(.minutes(1))) func timeOfARun_isLinearInItsSteps() async throws {
+    let report = try await explore { _ in for _ in 0..<30_000 { await Task.yield() } }
+    #expect(report.stepCount > 30_000)
+  }
+
+  @Test func stepThatBlocks_isNamedOnStandardError() async {
+    await #expect(processExitsWith: .success) {
+      var ends: [Int32] = [0, 0]
+      try #require(pipe(&ends) == 0 && dup2(ends[1], 2) == 2)
+      try await explore(patience: .zero) { [output = ends[0]] simulation in
+        try await Promise.value(1).done(on: simulation.executor("a")) { _ in
+          var event = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
+          try simulation.expect(poll(&event, 1, 60_000) == 1, "It says nothing.")
+          var text = [UInt8](repeating: 0, count: 200)
+          let count = read(output, &text, 200)
+          let line = String(decoding: text.prefix(count), as: UTF8.self)
+          try simulation.expect(line.hasPrefix("An exploration waits for its step 2 (a)"), line)
+        }.value
+      }
+    }
+  }
+
   @Test func notes_standBelowTheirSteps() async throws {
     let failure = try await failure { simulation in
       try await Promise.value(7).done(on: simulation.executor("a")) { value in

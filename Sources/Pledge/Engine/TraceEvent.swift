@@ -20,11 +20,16 @@ extension PromiseDiagnostics {
       ///
       /// This is reported before the observer is attached.
       case observes(for: PromiseID)
+      /// The promise waits for what no other event reports.
+      case waits(for: Awaited)
       /// The handler that settles the promise started.
       ///
       /// `callsClosure` is true if its source's result is passed to the user's closure, and false
       /// if the result is passed on.
       case handlerStarted(callsClosure: Bool)
+      /// The closure of the running handler didn't call the user's, for example because that handles
+      /// other errors.
+      case closureSkipped
       /// The handler that settles the promise returned.
       case handlerReturned
       /// The handler returned another promise, `inner`, with whose result this promise settles;
@@ -63,6 +68,30 @@ extension PromiseDiagnostics {
     package let id: UInt
     /// The source location that created the first promise that was rejected, if known.
     package let origin: SourceLocation?
+  }
+
+  /// What a promise waits for besides its source, its inputs, and the promise that its handler returned.
+  package enum Awaited {
+    /// Another promise, or what its cancellation has left.
+    case promise(PromiseID)
+    case outside(Outside)
+  }
+
+  /// What a promise waits for that isn't a promise.
+  @usableFromInline
+  package enum Outside: UInt8, Sendable {
+    /// Nothing: only a cancellation can settle it.
+    case nothing = 1
+    /// A limiter, or the operation that it has started.
+    case limiter
+    /// One of its policies, or the operation that they have started.
+    case policies
+    /// The start of a batch.
+    case batch
+    /// The operation, which has started.
+    case operation
+    /// The end of a scope's work.
+    case scope
   }
 
   /// An executor of handlers, as reported to tracers.

@@ -32,6 +32,13 @@ extension Instrumentation {
     if isTracing { tell(cell, kind()) }
   }
 
+  /// Notes that the closure of the handler that runs on this thread didn't call the user's.
+  @usableFromInline
+  static func noteSkippedClosure() {
+    guard isTracing, let handler = ThreadState.current.pointee.running else { return }
+    tell(unsafeDowncast(handler.takeUnretainedValue(), to: Cell.self), .closureSkipped)
+  }
+
   @inline(never)
   private static func tell(_ cell: Cell, _ kind: PromiseDiagnostics.TraceEvent.Kind) {
     let address = withAtomic(&tracerWord) { $0.load(ordering: .acquiring) }
@@ -49,6 +56,17 @@ extension Instrumentation {
 @exclusivity(unchecked) nonisolated(unsafe) private var tracerWord: UInt64 = 0
 
 extension Cell {
+  /// Reports that this promise waits for something outside all promises.
+  @usableFromInline
+  final func noteAwaiting(_ outside: PromiseDiagnostics.Outside) {
+    Instrumentation.note(self, .waits(for: .outside(outside)))
+  }
+
+  /// Reports that this promise waits for `other`, or for what the cancellation of that has left.
+  final func noteAwaiting(_ other: Cell) {
+    Instrumentation.note(self, .waits(for: .promise(PromiseDiagnostics.PromiseID(other))))
+  }
+
   /// Reports a promise that a resolver or a combinator settles, or that is created rejected.
   @usableFromInline
   final func noteCreation(_ origin: SourceLocation?) {

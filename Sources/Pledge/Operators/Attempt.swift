@@ -43,8 +43,8 @@ extension Promise {
   @inlinable
   public static var never: Promise {
     let cell = Root<Value>()
-    // A tracer recognizes the promise by this name.
-    cell.noteCreation(SourceLocation(fileID: "Pledge/never", line: 0))
+    cell.noteCreation(SourceLocation(fileID: #fileID, line: #line))
+    cell.noteAwaiting(.nothing)
     return Promise(cell: cell)
   }
 }

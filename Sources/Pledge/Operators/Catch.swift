@@ -111,6 +111,7 @@ extension Promise {
         }
         typealias Body = @Sendable (any Error) throws -> Bool
         guard (try? handler.takeBody(as: Body.self)(rejection.error)) == true else {
+          Instrumentation.noteSkippedClosure()
           handler.fail(rejection)
           return
         }

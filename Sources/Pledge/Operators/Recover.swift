@@ -115,6 +115,7 @@ extension Promise {
             let replacement = try handler.takeBody(
               as: (@Sendable (any Error) throws -> Promise<Value>?).self)(rejection.error)
           else {
+            Instrumentation.noteSkippedClosure()
             handler.fail(rejection)
             return
           }

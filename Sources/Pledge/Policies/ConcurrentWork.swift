@@ -55,13 +55,17 @@ final class ConcurrentWork: Sendable {
   /// when the work is over.
   @usableFromInline
   func room(below limit: Int) -> Promise<Void> {
-    state.withLock { state in
-      if state.isOver { return .rejected(CancellationError()) }
-      if state.pending.count < limit { return .value(()) }
+    let (promise, awaited) = state.withLock { state -> (Promise<Void>, Cell?) in
+      if state.isOver { return (.rejected(CancellationError()), nil) }
+      if state.pending.count < limit { return (.value(()), nil) }
       let (promise, resolver) = Promise<Void>.withResolvers()
       state.room = (limit, resolver)
-      return promise
+      if !Instrumentation.isTracing { return (promise, nil) }
+      return (promise, state.pending.values.lazy.compactMap { $0?.pendingSource }.first)
     }
+    // Any of them: the wait is over when the first one has settled.
+    if let awaited { promise.cell.noteAwaiting(awaited) }
+    return promise
   }
 
   /// Returns whether fewer than `limit` promises are pending and the work isn't over.

@@ -184,6 +184,7 @@ public final class Limiter: Sendable {
   /// can be pending for a moment. Wait for it, too, if you need the result.
   public func idle() -> Promise<Void> {
     let (promise, resolver) = Promise<Void>.withResolvers()
+    promise.cell.noteAwaiting(.limiter)
     let number = state.withLock { $0.addIdle(resolver) }
     promise.cell.onCancel { [weak self] in
       let removed = self?.state.withLock { $0.removeIdle(number) }

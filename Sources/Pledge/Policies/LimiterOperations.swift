@@ -72,6 +72,7 @@ extension Limiter {
         throw error
       }
     }
+    promise.cell.noteAwaiting(.limiter)
     promise.cell.onCancel { [weak self] in self?.withdraw(waiter) }
     return promise
   }

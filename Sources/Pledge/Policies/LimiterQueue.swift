@@ -211,8 +211,8 @@ final class PromiseWaiter: LimiterWaiter, @unchecked Sendable {
   @usableFromInline
   override init(priority: Int, _ origin: SourceLocation?) {
     super.init(priority: priority, origin)
-    // A tracer recognizes operations that wait for a limiter by this file.
-    gate.noteCreation(SourceLocation(fileID: "Pledge/Limiter.swift", line: #line))
+    gate.noteCreation(SourceLocation(fileID: #fileID, line: #line))
+    gate.noteAwaiting(.limiter)
   }
 
   override func start(in limiter: Limiter) {

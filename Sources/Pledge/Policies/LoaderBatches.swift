@@ -60,6 +60,7 @@ final class LoaderBatches<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       if isFull { _ = state.stopWaiting() }
       return (batch, number, isFull)
     }
+    promise.cell.noteAwaiting(.batch)
     promise.cell.onCancel { [self] in withdraw(number, from: batch) }
     if isFull {
       start(batch)
@@ -126,6 +127,11 @@ final class LoaderBatches<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       return exchange(&batch.timer, with: nil)
     }
     withExtendedLifetime(timer) {}
+    if Instrumentation.isTracing {
+      for request in state.withLock({ _ in batch.requests.values }) {
+        request.resolver.cell.noteAwaiting(.operation)
+      }
+    }
   }
 
   private func run(_ batch: Batch) async {

@@ -95,7 +95,7 @@ public final class PromiseScope: Sendable {
       return work.promise
     }
     if let promise {
-      endPart(of: work, after: RemainingWork.collect { promise.cancelWithoutNote() })
+      endPart(of: work, promise, after: RemainingWork.collect { promise.cancelWithoutNote() })
     }
   }
 
@@ -127,6 +127,7 @@ public final class PromiseScope: Sendable {
   @discardableResult
   public func close() -> Guarantee<Void> {
     let (end, resolver) = Guarantee<Void>.withResolvers()
+    end.cell.noteAwaiting(.scope)
     state.withLock { $0.isClosed = true }
     cancelAll()
     // The scope lives until its work has ended.
@@ -175,7 +176,7 @@ public final class PromiseScope: Sendable {
   fileprivate func bind<T: Sendable>(_ work: Work, _ source: Cell) -> Promise<T> {
     let bound = source.derive(T.self, .copy) { $0.copyResult(of: $1, as: T.self) }
     bound.watchUntraced { [weak self] bound in
-      self?.endPart(of: work, after: bound.rejection?.remainingWork ?? [])
+      self?.endPart(of: work, bound, after: bound.rejection?.remainingWork ?? [])
     }
     let isCancelled = state.withLock { _ in
       if work.parts > 0 { work.promise = bound }
@@ -205,13 +206,15 @@ public final class PromiseScope: Sendable {
       return true
     }
     let rest = RemainingWork.collect { source.discard() }
-    if isAwaited { endPart(of: work, after: rest) }
+    if isAwaited { endPart(of: work, source, after: rest) }
   }
 
-  /// Records that a part of work has ended, or ends with `rest`.
-  private func endPart(of work: Work, after rest: [RemainingWork]) {
+  /// Records that a part of work has ended, or ends with `rest`, which cancelling `promise` has left.
+  private func endPart(of work: Work, _ promise: Cell? = nil, after rest: [RemainingWork]) {
     if !rest.isEmpty {
-      rest.ended().done(on: .immediate) { [weak self] in self?.endPart(of: work, after: []) }
+      let end = rest.ended()
+      if let promise { end.cell.noteAwaiting(promise) }
+      end.done(on: .immediate) { [weak self] in self?.endPart(of: work, after: []) }
       return
     }
     let (promise, ends) = state.withLock { state in
@@ -290,7 +293,10 @@ extension Thenable {
     mapped(
       Placed(body).map { body in
         { [weak owner] value in
-          guard let owner else { throw CancellationError() }
+          guard let owner else {
+            Instrumentation.noteSkippedClosure()
+            throw CancellationError()
+          }
           try body(owner, value)
         }
       })

@@ -137,9 +137,11 @@ public struct ResiliencePipeline: Sendable, CustomStringConvertible {
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> T
   ) -> Promise<T> {
     let operation = IsolatedOperation(operation)
-    return Promise(calling: operation, fileID: fileID, line: line) { [self] in
+    let promise = Promise(calling: operation, fileID: fileID, line: line) { [self] in
       try await perform { try await operation() }
     }
+    promise.cell.noteAwaiting(.policies)
+    return promise
   }
 
   /// Runs an asynchronous `operation` under all policies, and returns its value.

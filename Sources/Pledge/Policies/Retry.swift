@@ -48,9 +48,11 @@ extension Promise {
     _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
   ) -> Promise {
     let operation = IsolatedOperation(operation)
-    return Promise(calling: operation) {
+    let promise = Promise(calling: operation) {
       try await Pledge.retry(policy, time) { try await operation() }
     }
+    promise.cell.noteAwaiting(.policies)
+    return promise
   }
 
   @inlinable

@@ -30,12 +30,19 @@ extension Promise {
       Promise<Resource>.value($0).mapped(release)
     }
     // This observer stays until the acquisition settles, so cancelling the result doesn't reach it.
-    let (gate, resolver) = Promise<Resource>.withResolvers()
+    let gate = Promise<Resource>(cell: Root<Resource>())
+    gate.cell.noteCreation(SourceLocation(fileID: #fileID, line: #line))
     if acquisition.isPending { gate.cell.noteProducer(.cell(acquisition.cell)) }
-    acquisition.observe { result in
-      let isWanted = resolver.resolve(result)
-      if !isWanted, case .success(let resource) = result { _ = give(resource) }
+    let observer = Handler(.observer, of: acquisition.cell, on: .inPlace, body: nil) { _, source in
+      if let rejection = source.rejection {
+        gate.cell.reject(rejection, of: source)
+        return
+      }
+      let resource = source.value(as: Resource.self)
+      if !gate.cell.fulfill(resource) { _ = give(resource) }
     }
+    observer.noteObserving(for: gate.cell)
+    acquisition.cell.attach(observer)
     return use(
       gate, release: give,
       afterwards: { use, resource in

@@ -10,7 +10,10 @@ struct Event {
     case attached
     /// `other` is the promise to which the observer contributes.
     case observes
+    /// `other` is the promise for which it waits, or `object` what is no promise.
+    case waits
     case handlerStarted
+    case closureSkipped
     case handlerReturned
     /// `other` is the promise that the handler returned.
     case adopted

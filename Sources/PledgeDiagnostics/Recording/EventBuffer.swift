@@ -145,10 +145,13 @@ final class EventBuffer: @unchecked Sendable {
       (kind, other) = (.observes, result.rawValue)
       flags.insert(.isFirst)
       observing = promise
+    case .waits(.promise(let awaited)): (kind, other) = (.waits, awaited.rawValue)
+    case .waits(.outside(let outside)): (kind, object) = (.waits, UInt(outside.rawValue))
     case .handlerStarted(let callsClosure):
       kind = .handlerStarted
       running.append((promise, !flags.contains(.isOutsideSample)))
       if callsClosure { flags.insert(.hasClosure) }
+    case .closureSkipped: kind = .closureSkipped
     case .handlerReturned:
       kind = .handlerReturned
       removeRunning(promise)

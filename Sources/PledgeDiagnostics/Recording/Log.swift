@@ -112,6 +112,12 @@ extension Log {
       if event.flags.contains(.hasClosure), records[at: position].result == nil {
         records[at: position].kind = .handler
       }
+    case .waits:
+      if let outside = PromiseDiagnostics.Outside(rawValue: UInt8(event.object)) {
+        records[at: position].outside = outside
+      } else if !isOtherSkipped, let awaited = records.position(of: event.otherPromise) {
+        records[at: position].source = records[at: awaited].number
+      }
     case .handlerStarted:
       running[thread].append(number)
       // A handler that adopted a promise starts again to copy its result.
@@ -119,6 +125,7 @@ extension Log {
         records[at: position].run = Record.Run(
           moment, callsClosure: event.flags.contains(.hasClosure))
       }
+    case .closureSkipped: records[at: position].run?.callsClosure = false
     case .handlerReturned:
       guard let index = running[thread].lastIndex(of: number) else { return }
       running[thread].removeSubrange(index...)

@@ -60,7 +60,7 @@ struct Record: Sendable {
     private(set) var end: Int64?
     let thread: UInt32
     /// Whether the user's closure was called; it isn't if it doesn't handle this kind of result.
-    let callsClosure: Bool
+    var callsClosure: Bool
 
     init(_ moment: Moment, callsClosure: Bool) {
       start = moment.time
@@ -81,11 +81,14 @@ struct Record: Sendable {
   /// How it ended; nil while it's pending.
   var ending: Ending?
   var kind: Kind
+  /// What it waits for that isn't a promise, if known.
+  var outside: PromiseDiagnostics.Outside?
   /// The number of the call stack that created it.
   var callStack: UInt32 = 0
   var run: Run?
   private let shortNumber: UInt32
-  /// The promise to which it was attached; nil if there is none, or if it's settled and unknown.
+  /// The promise to which it was attached, or for which a resolver's promise waits; nil if there is
+  /// none, or if it's settled and unknown.
   @Compact var source: Int?
   /// The promise for which an observer waits: a combinator's, or one whose handler blocks.
   @Compact var result: Int?

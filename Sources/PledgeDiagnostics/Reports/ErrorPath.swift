@@ -92,8 +92,15 @@ extension Snapshot {
         + (handler.map { ", in the handler of #\($0)" } ?? "")
     case .handler where record.calledClosure && record.adopted == nil:
       return ": rejected by its handler\(runThread(of: record))"
-    default:
-      return error is CancellationError ? ": cancelled" : ": rejected at an unknown location"
+    default: break
+    }
+    switch error {
+    case is CancellationError: return ": cancelled"
+    case is AggregateError: return ": rejected because all its inputs were"
+    case is TimeoutError: return ": rejected because its time limit had passed"
+    case let error as BrokenPromiseError where error.reason == .executorDroppedJob:
+      return ": rejected because its executor dropped its handler"
+    default: return ": rejected at an unknown location"
     }
   }
 

@@ -130,13 +130,14 @@ extension Snapshot {
         return "\(executor): waits for a promise that was discarded, or to start, for \(age)"
       }
       return ": its handler was not started\(executor) for \((now - readyTime(of: record)).brief)"
-    case _ where record.origin?.fileID == "Pledge/Limiter.swift":
-      return ": waits for its limiter or for its operation, for \(age)"
-    case _ where record.origin?.fileID == "Pledge/never":
-      return ": stays pending until it is cancelled, for \(age)"
     case .combinator:
       return ": waits for a timer or for promises that are not in the record, for \(age)"
-    default: return ": its resolver or operation has not settled it, for \(age)"
+    case .resolver:
+      if let source = record.source {
+        return ": waits for what the cancellation of #\(source) has left, for \(age)"
+      }
+      fallthrough
+    default: return ": \((record.outside ?? .operation).words), for \(age)"
     }
   }
 
@@ -144,5 +145,18 @@ extension Snapshot {
   func readyTime(of record: Record) -> Int64 {
     let settled = record.source.flatMap { records[$0]?.settlement?.moment.time }
     return max(record.made.time, settled ?? record.made.time)
+  }
+}
+
+extension PromiseDiagnostics.Outside {
+  fileprivate var words: String {
+    switch self {
+    case .nothing: "stays pending until it is cancelled"
+    case .limiter: "waits for its limiter or for its operation"
+    case .policies: "waits for its policies or for its operation"
+    case .batch: "waits for its batch to start"
+    case .scope: "waits for the work of its scope"
+    case .operation: "its resolver or operation has not settled it"
+    }
   }
 }

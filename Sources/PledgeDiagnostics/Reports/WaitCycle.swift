@@ -77,6 +77,8 @@ extension Snapshot {
     switch reason {
     case .source where record.kind == .wait:
       return " blocks \(threadName(of: record)) until #\(target) settles"
+    case .input where record.kind == .resolver:
+      return " waits for #\(target), with whose result it settles"
     case .source: return " waits for #\(target), on which it was called"
     case .adoption: return " waits for #\(target), which its handler returned"
     case .input: return " waits for #\(target), one of its inputs"

@@ -29,10 +29,13 @@ public enum SimulatedTime: Sendable, Hashable {
 /// each order, so it must create everything that it uses. It fails if it throws, if it waits for
 /// something that never happens, or if it takes more than `steps` steps.
 ///
-/// Handlers on Dispatch queues are steps, too, except on the main queue. The main actor, real timers,
-/// connections, and `DispatchQueue.async` run outside the simulation. An order in which they take part
-/// can't be replayed. Virtual time doesn't pass while work on the main actor is under way, or a promise
-/// is pending that you passed to ``TestClock/follow(_:)``. It does pass while other outside work is
+/// Handlers on Dispatch queues are steps, too, except on the main queue. Dispatch doesn't tell
+/// whether a queue is concurrent, so each one but the global queues counts as serial: in place of a
+/// concurrent queue of your own, pass `DispatchQueue.global()` or
+/// ``Simulation/concurrentExecutor(_:)``. The main actor, real timers, connections, and
+/// `DispatchQueue.async` run outside the simulation. An order in which they take part can't be
+/// replayed. Virtual time doesn't pass while work on the main actor is under way, or a promise is
+/// pending that you passed to ``TestClock/follow(_:)``. It does pass while other outside work is
 /// under way, so that a timeout can fire first. Steps must not block their thread; `wait()` throws
 /// `DeadlockError` in them unless the promise has settled.
 ///
@@ -42,7 +45,8 @@ public enum SimulatedTime: Sendable, Hashable {
 ///   - orders: The orders to try.
 ///   - time: When timers can fire.
 ///   - steps: The maximum number of steps in one run.
-///   - patience: The real time to wait for work from outside the simulation when no step is ready.
+///   - patience: The real time to wait for work from outside the simulation when no step is ready. A
+///     step that runs longer is named on standard error, after ten seconds at the latest.
 ///   - fileID: The file of the exploration.
 ///   - line: The line of the exploration.
 ///   - body: The code under test and the checks. It runs in a task on the thread of the simulation,
@@ -91,7 +95,8 @@ public struct ExplorationReport: Sendable, Hashable {
   /// Whether all orders were tried, up to the chosen number of deviations.
   ///
   /// It's false for random orders, if the limit of orders was reached, if work came from outside
-  /// the simulation, or if the program took other steps in the same order.
+  /// the simulation, or if the program took other steps in the same order. A concurrent queue of your own
+  /// counts as serial, so the orders of its handlers aren't among them.
   public internal(set) var isComplete = false
 }
 

@@ -47,7 +47,8 @@ final class ExploredRun: @unchecked Sendable {
   /// The number of ready steps and the index of the chosen one, each time that several were ready.
   private(set) var choices: [(count: Int, choice: Int)] = []
   private(set) var failure: (any Error)?
-  private var log: [(step: Int, text: String)] = []
+  /// Descriptions of the steps, in their order.
+  private var log: [String] = []
 
   /// Creates the test body's task, which inherits the task-local values of the calling task.
   init(
@@ -84,9 +85,8 @@ final class ExploredRun: @unchecked Sendable {
 
   /// Descriptions of the steps, with their notes.
   var lines: [String] {
-    log.enumerated().flatMap { index, entry in
-      ["\(index + 1). \(entry.text)"]
-        + simulation.steps.notes(of: entry.step).map { "     \($0)" }
+    log.enumerated().flatMap { index, text in
+      ["\(index + 1). \(text)"] + simulation.steps.notes(of: index + 1).map { "     \($0)" }
     }
   }
 
@@ -96,6 +96,10 @@ final class ExploredRun: @unchecked Sendable {
     _ body: @escaping @Sendable (Simulation) async throws -> Void, on thread: DispatchQueue
   ) async -> ExploredRun {
     let run = ExploredRun(settings, chooser, body)
+    let report = Task { [steps = run.simulation.steps] in
+      try await steps.reportBlockedStep(after: settings.patience)
+    }
+    defer { report.cancel() }
     await withCheckedContinuation { continuation in
       thread.async {
         run.run()
@@ -161,15 +165,14 @@ final class ExploredRun: @unchecked Sendable {
   }
 
   private func run(_ step: StepQueue.Step) {
-    let cause = log.firstIndex { $0.step == step.cause }.map { ", made by step \($0 + 1)" } ?? ""
-    log.append((step.number, step.name + cause))
+    log.append(step.name + (step.cause.map { ", made by step \($0)" } ?? ""))
     simulation.steps.run(step)
   }
 
   private func wake(_ index: Int) {
     let time = simulation.clock.nextDeadline?.offset ?? .zero
-    let step = simulation.steps.run(nil) { simulation.clock.wakeDue(index) }
-    log.append((step, "a timer, at \(time)"))
+    log.append("a timer, at \(time)")
+    simulation.steps.runStep("a timer") { simulation.clock.wakeDue(index) }
   }
 
   /// Ends unfinished work, so that no task stays suspended forever.

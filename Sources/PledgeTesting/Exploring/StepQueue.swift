@@ -10,7 +10,7 @@ final class StepQueue: Sendable {
     let name: String
     /// The serial executor on which older steps must run first.
     let line: ObjectIdentifier?
-    /// The step that enqueued it; nil for work from outside.
+    /// The position of the step that enqueued it; nil for work from outside.
     let cause: Int?
     let run: @Sendable () -> Void
   }
@@ -18,8 +18,12 @@ final class StepQueue: Sendable {
   private struct State {
     var waiting: [Step] = []
     var count = 0
-    /// The current step.
+    /// The number of steps that have started.
+    var started = 0
+    /// The position of the current step among those.
     var current: Int?
+    /// The name of the executor of the step that started last.
+    var name = ""
     /// Whether the steps run; before that, only the thread that creates the run adds any.
     var hasBegun = false
     var notes: [Int: [String]] = [:]
@@ -75,26 +79,39 @@ final class StepQueue: Sendable {
 
   func run(_ step: Step) {
     state.withLock { $0.waiting.removeAll { $0.number == step.number } }
-    _ = run(step.number, step.run)
+    runStep(step.name, step.run)
   }
 
-  /// Runs `body` as a step, or as one that wasn't enqueued, which gets a number.
-  func run(_ number: Int?, _ body: () -> Void) -> Int {
-    let number = state.withLock { state in
-      if number == nil { state.count += 1 }
-      state.current = number ?? state.count
-      return number ?? state.count
+  /// Runs `body` as a step, also one that wasn't enqueued.
+  func runStep(_ name: String, _ body: () -> Void) {
+    state.withLock { state in
+      state.started += 1
+      state.current = state.started
+      state.name = name
     }
     body()
     state.withLock { $0.current = nil }
-    return number
+  }
+
+  /// Says once on standard error which step has run for `time`, until the calling task is cancelled.
+  func reportBlockedStep(after time: Duration) async throws {
+    while true {
+      let last = state.withLock { $0.current }
+      try await Task.sleep(for: min(max(time, .milliseconds(10)), .seconds(10)))
+      let (current, name) = state.withLock { ($0.current, $0.name) }
+      guard let current, current == last else { continue }
+      return StandardError.write(
+        "An exploration waits for its step \(current) (\(name)), which hasn't returned. Steps must not "
+          + "block, because all of them run on one thread.\n")
+    }
   }
 
   func note(_ text: String) {
     state.withLock { state in state.notes[state.current ?? 0, default: []].append(text) }
   }
 
-  func notes(of step: Int) -> [String] { state.withLock { $0.notes[step] ?? [] } }
+  /// Returns the notes of the step at a position, counted from 1.
+  func notes(of position: Int) -> [String] { state.withLock { $0.notes[position] ?? [] } }
 
   /// Keeps an unhandled rejection of the run.
   func note(_ rejection: PromiseDiagnostics.UnhandledRejection) {

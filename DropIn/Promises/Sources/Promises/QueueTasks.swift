@@ -16,7 +16,11 @@ import Dispatch
     /// The code after an `await` runs on `queue` again, but functions with an isolation of their own
     /// run there. Like a handler, the task doesn't inherit isolation, priority, or task-local values.
     /// From macOS 15 and iOS 18, the thread that resumes the task enqueues its next part; before, another
-    /// thread does. If the promise will never be resolved, the task ends without a call of `operation`.
+    /// thread does.
+    ///
+    /// If the promise will never be resolved, the task ends without a call of `operation`. But an
+    /// `operation` that uses `promise`, as above, keeps it alive: the task then stays suspended until
+    /// the promise is resolved. Resolve the promise in every case, for example with an error.
     ///
     /// The original doesn't have this initializer. It's disfavored, so that a program that declares
     /// the same one gets its own.
