@@ -93,7 +93,7 @@ extension Comparison {
     let isReturned = second.ending == .value(Value.promise(0).text)
     let isUnawaited =
       before.isAwaited && !after.isAwaited && before.isKnownToBeAwaited && !after.needsNoWait
-    // A function that nobody waited for became `async`.
+    // A function for which nothing waited became `async`.
     let isUnfinished = !before.isAwaited && after.isAwaited
     if !isReturned, isUnawaited || wasWaitedFor && isLeft && !isUnfinished {
       current.causes.insert(Cause(old: before.key, new: after.key))
@@ -238,7 +238,7 @@ extension Comparison {
     }
     return first.events[one.old].list == first.events[two.old].list
       && later.list == earlier.list && one.new > two.new
-      && !second.runsBeside(earlier, later) && !second.runsBeside(later, earlier)
+      && !second.isUnawaited(earlier, at: later) && !second.isUnawaited(later, at: earlier)
   }
 
   /// Compares whether a call starts while another one, before it, is still in progress.

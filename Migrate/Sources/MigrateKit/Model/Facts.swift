@@ -263,7 +263,7 @@ struct Path {
 
   /// Whether an event belongs to a task that has started when another event starts, and whose value
   /// the code of that event hasn't awaited: these have no order.
-  func runsBeside(_ event: Event, _ other: Event) -> Bool {
+  func isUnawaited(_ event: Event, at other: Event) -> Bool {
     var around = [other.origin]
     while let list = around.last, list != 0 { around.append(lists[list].parent) }
     var list = event.origin
