@@ -164,7 +164,9 @@ extension Machine {
     if values.contains(where: \.isResolver), base.first?.isUppercase == true {
       state.isVague = true
     }
-    if name == "Optional.some", values.count == 1 { return [(state, values[0], nil)] }
+    if ["Optional", "Optional.some"].contains(name), values.count == 1 {
+      return [(state, values[0], nil)]
+    }
     // The operator's own error, which a conversion writes, and cancellations.
     if name == "PMKError.compactMap" || name == "CancellationError" {
       return [(state, .plain(name == "CancellationError" ? "\(name)()" : name), nil)]
@@ -220,7 +222,9 @@ extension Machine {
       let index = reading.returnedParameter(all[0]), values.indices.contains(index)
     {
       state.passed[text] = values[index]
-      if !all[0].isAsync, !all[0].type.isThenable { return [(state, values[index], nil)] }
+      if !all[0].isAsync, !all[0].type.isThenable, !all[0].throwsErrors {
+        return [(state, values[index], nil)]
+      }
     }
     let ends = ["fatalError", "preconditionFailure"].contains(name)
     return [ends ? (state, nil, .crashed) : (state, .plain(text), nil)]
@@ -311,6 +315,10 @@ extension Machine {
     var state = state
     let mark = name.lastIndex(of: ".")
     let written = mark.map { String(name[..<$0]) } ?? ""
+    // Sorting gives results that arrive in any order the order of what they are computed from.
+    if name.hasSuffix(".sorted"), written.hasPrefix("unordered ") {
+      return [(state, .plain(String(written.dropFirst("unordered ".count))), nil)]
+    }
     let elements = Elements(.plain(written))
     let (base, element) = (elements.source, elements.element)
     let name = base == written ? name : base + (mark.map { name[$0...] } ?? "")

@@ -187,8 +187,11 @@ extension Machine {
 
   func member(_ base: Value, _ written: String) -> Value {
     // However a program's own extension of errors calls it.
+    let isOfErrors =
+      declarations.byName["\(written).get"]?.contains { $0.owner == "Error" } ?? false
     let name =
-      ["isCancellation", "isCancelledError", "isCanceled"].contains(written)
+      isOfErrors && written.lowercased().contains("cancel")
+        || ["isCancellation", "isCancelledError", "isCanceled"].contains(written)
       ? "isCancelled" : typeName(written)
     return switch base {
     case .plain("self") where Declarations.collections.contains(owner): .plain("self.\(name)")
@@ -250,7 +253,7 @@ extension Machine {
         else {
           return [(state, value, flow)]
         }
-        return try failing(value.text, value, state)
+        return try failing(value.text, state.passed[value.text] ?? value, state)
       }
     }
     return results.map { state, value, flow in
