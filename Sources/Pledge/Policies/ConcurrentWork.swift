@@ -61,7 +61,9 @@ final class ConcurrentWork: Sendable {
       let (promise, resolver) = Promise<Void>.withResolvers()
       state.room = (limit, resolver)
       if !Instrumentation.isTracing { return (promise, nil) }
-      return (promise, state.pending.values.lazy.compactMap { $0?.pendingSource }.first)
+      // Not lazily: that asks twice, and a promise can settle in between.
+      let sources = state.pending.values.compactMap { $0?.pendingSource }
+      return (promise, sources.first)
     }
     // Any of them: the wait is over when the first one has settled.
     if let awaited { promise.cell.noteAwaiting(awaited) }
