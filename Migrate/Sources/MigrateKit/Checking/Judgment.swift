@@ -221,11 +221,7 @@ extension Divergence {
       if event.isOfParameter {
         return old.function.parameters.map(\.type) != new.function.parameters.map(\.type)
       }
-      let owners = [old, new].map(\.function.owner)
-      let forms = zip(all, owners).map { declarations, owner in
-        Set(
-          (declarations.byName[event.subject] ?? []).filter { $0.owner == owner }.map(\.labels))
-      }
+      let forms = Self.forms(of: event.subject, old, new)
       return forms[0] != forms[1]
     case .callReplaced:
       return difference.parts.contains { part in
@@ -275,13 +271,17 @@ extension Divergence {
     guard let open = condition.firstIndex(of: "("), condition.hasSuffix("` succeeds") else {
       return false
     }
-    let name = condition[..<open].dropFirst()
-    let forms = [old, new].map { version in
+    let forms = Self.forms(of: String(condition[..<open].dropFirst()), old, new)
+    return forms[0] != forms[1] && !forms.contains(where: \.isEmpty)
+  }
+
+  /// The labels with which each version's type declares functions with a name.
+  private static func forms(of name: String, _ old: Version, _ new: Version) -> [Set<[String]>] {
+    [old, new].map { version in
       Set(
-        (version.program.declarations.byName[String(name)] ?? [])
+        (version.program.declarations.byName[name] ?? [])
           .filter { $0.owner == version.function.owner }.map(\.labels))
     }
-    return forms[0] != forms[1] && !forms.contains(where: \.isEmpty)
   }
 
   /// Whether this is about a parameter that the new version of the function doesn't have.

@@ -268,17 +268,21 @@ extension Machine {
     if link.library == .google { state.ownErrors.insert("timedOut") }
     let error = link.library == .google ? "PromiseError.timedOut" : "TimeoutError"
     return try evaluate(limit, state).flatMap { state, value, flow -> Handled in
-      try opaque(
-        "after", ["seconds"], [value ?? .nothing], Expr(.literal(""), link.place), state,
-        isEffect: true
-      ).flatMap { state, pause, _ in
-        var state = state
-        // What waits for the result waits for the pause.
-        if let last = state.events.indices.last { state.events[last].needsNoWait = true }
-        return try decide("passes: \(pause?.text ?? "")", state).map { state, isLate in
-          return (state, isLate ? .rejected(.plain(error)) : outcome, flow)
-        }
+      try passes(value ?? .nothing, link.place, state).map { state, isLate in
+        (state, isLate ? .rejected(.plain(error)) : outcome, flow)
       }
+    }
+  }
+
+  /// Whether a time passes before what is waited for has ended.
+  func passes(_ seconds: Value, _ place: Place, _ state: State) throws -> [(State, Bool)] {
+    try opaque(
+      "after", ["seconds"], [seconds], Expr(.literal(""), place), state, isEffect: true
+    ).flatMap { state, pause, _ -> [(State, Bool)] in
+      var state = state
+      // What waits for the result waits for the pause.
+      if let last = state.events.indices.last { state.events[last].needsNoWait = true }
+      return try decide("passes: \(pause?.text ?? "")", state)
     }
   }
 

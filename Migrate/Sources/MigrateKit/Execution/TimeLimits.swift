@@ -123,22 +123,15 @@ extension Machine {
       if let flow { return [(state, nil, flow)] }
       return try outcomes(of: work, state).flatMap { state, outcome, flow -> Values in
         if let flow { return [(state, nil, flow)] }
-        return try opaque(
-          "after", ["seconds"], [seconds ?? .nothing], Expr(.literal(""), callee.place), state,
-          isEffect: true
-        ).flatMap { state, pause, _ -> Values in
-          var state = state
-          if let last = state.events.indices.last { state.events[last].needsNoWait = true }
-          return try decide("passes: \(pause?.text ?? "")", state).flatMap {
-            state, isLate -> Values in
-            guard isLate else { return [ended(outcome, state)] }
-            var inner = state
-            for (name, value) in expressions {
-              inner.environment[name] = try evaluate(value, state).first?.1 ?? .nothing
-            }
-            return try evaluate(lowered(limit.error), inner).map { _, error, _ in
-              ended(.rejected(error ?? .nothing), state)
-            }
+        return try passes(seconds ?? .nothing, callee.place, state).flatMap {
+          state, isLate -> Values in
+          guard isLate else { return [ended(outcome, state)] }
+          var inner = state
+          for (name, value) in expressions {
+            inner.environment[name] = try evaluate(value, state).first?.1 ?? .nothing
+          }
+          return try evaluate(lowered(limit.error), inner).map { _, error, _ in
+            ended(.rejected(error ?? .nothing), state)
           }
         }
       }
