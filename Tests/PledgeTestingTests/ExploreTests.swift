@@ -384,7 +384,7 @@ private final class Account: Sendable {
     ("0:1 70:1", " choices, before 70:1"), ("70:1", " choices, before 70:1"),
   ])
   func orderOfAnotherProgram_isNotRepeatable(order: String, text: String) async throws {
-    let failure = try await failure(.replay(order)) { simulation in
+    let failure = try await failure(.replay(order), patience: .seconds(30)) { simulation in
       async let first: Void = simulation.clock.sleep(for: .seconds(1))
       async let second: Void = simulation.clock.sleep(for: .seconds(1))
       _ = try await (first, second)
