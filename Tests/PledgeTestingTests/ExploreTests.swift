@@ -25,7 +25,7 @@ private final class Account: Sendable {
 @Suite struct Exploring {
   private func failure(
     _ orders: Orders = .all(), time: SimulatedTime = .passesWhenIdle, steps: Int = 10_000,
-    patience: Duration = .milliseconds(1),
+    patience: Duration = .seconds(30),
     _ body: @escaping @Sendable (Simulation) async throws -> Void
   ) async throws -> FailingOrderError {
     try await #require(throws: FailingOrderError.self) {
@@ -85,7 +85,7 @@ private final class Account: Sendable {
 
   @Test(arguments: ["in the body", "on an executor", "in a detached task"])
   func forgottenCatch_fails(place: String) async throws {
-    let failure = try await failure(patience: .seconds(60)) { simulation in
+    let failure = try await failure { simulation in
       switch place {
       case "in the body": _ = Promise<Int>.rejected(Boom()).map { $0 }
       case "on an executor":
@@ -214,7 +214,7 @@ private final class Account: Sendable {
   }
 
   @Test func yields_areSteps() async throws {
-    let failure = try await failure(patience: .seconds(60)) { simulation in
+    let failure = try await failure { simulation in
       let counter = Counter()
       await Task {
         _ = await counter.read()
@@ -271,7 +271,7 @@ private final class Account: Sendable {
   }
 
   @Test func bodyThatWaitsForNothing_isStuck() async throws {
-    let failure = try await failure { simulation in
+    let failure = try await failure(patience: .milliseconds(1)) { simulation in
       let promise = Promise<Int>.never
       _ = try await promise.map(on: simulation.executor("a")) { $0 }.value
     }
@@ -320,7 +320,7 @@ private final class Account: Sendable {
   }
 
   @Test func workFromOutside_isSaid() async throws {
-    let failure = try await failure(patience: .seconds(30)) { simulation in
+    let failure = try await failure { simulation in
       let (outside, resolver) = Promise<Int>.withResolvers()
       let inside = outside.map(on: simulation.executor("a")) { $0 }
       // Only after the executor waits for it; otherwise the settlement doesn't come from outside.
@@ -345,7 +345,7 @@ private final class Account: Sendable {
   }
 
   @Test func followedPromise_thatNeverSettles_letsNoTimePass() async throws {
-    let failure = try await failure { simulation in
+    let failure = try await failure(patience: .milliseconds(1)) { simulation in
       let promise = Promise<Int>.never
       let limited = simulation.clock.follow(promise)
         .timeout(after: .seconds(1), clock: simulation.clock)
@@ -364,7 +364,7 @@ private final class Account: Sendable {
       }
       try simulation.expect(try await late.value == 1, "The value is another.")
     }
-    let failure = try await failure(patience: .seconds(30)) { simulation in
+    let failure = try await failure { simulation in
       let queue = DispatchQueue(label: "outside")
       let (started, start) = Promise<Void>.withResolvers()
       // Only when the simulation has nothing left to run.
@@ -384,7 +384,7 @@ private final class Account: Sendable {
     ("0:1 70:1", " choices, before 70:1"), ("70:1", " choices, before 70:1"),
   ])
   func orderOfAnotherProgram_isNotRepeatable(order: String, text: String) async throws {
-    let failure = try await failure(.replay(order), patience: .seconds(30)) { simulation in
+    let failure = try await failure(.replay(order)) { simulation in
       async let first: Void = simulation.clock.sleep(for: .seconds(1))
       async let second: Void = simulation.clock.sleep(for: .seconds(1))
       _ = try await (first, second)
