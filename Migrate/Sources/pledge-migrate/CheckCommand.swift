@@ -41,6 +41,7 @@ struct CheckCommand: ParsableCommand {
     }
     let findings = all.notAccepted(by: try baseline.map { try Baseline(path: $0) })
       .filter { !quiet || $0.severity > .note }
+      .byCause
     switch format {
     case .text: try deliver(text(findings), to: output)
     case .json: try deliver(FindingList(findings).json, to: output)

@@ -48,6 +48,29 @@ import Testing
     #expect(findings(Self.before, other).notAccepted(by: nil).count == 1)
   }
 
+  @Test func check_whenFunctionsOfFileLoseOneQueue_reportsThemTogether() throws {
+    let before = """
+      import PromiseKit
+      func save(_ item: Item) -> Promise<Void> { api.send(item).done(on: .main) { show(item) } }
+      func drop(_ item: Item) -> Promise<Void> { api.send(item).done(on: .main) { hide(item) } }
+      func swap(_ item: Item) -> Promise<Void> { api.send(item).done(on: .main) { turn(item) } }
+      """
+    let accepted = "// pledge-migrate: accept executor-changed"
+    let after = """
+      func save(_ item: Item) async throws { try await api.send(item); show(item) }
+      func drop(_ item: Item) async throws { try await api.send(item); hide(item) }
+      \(accepted)
+      func swap(_ item: Item) async throws { try await api.send(item); turn(item) }
+      """
+    let found = findings(before, after)
+    #expect(found.count == 3)
+    let all = found.notAccepted(by: nil).byCause
+    #expect(
+      all.map(\.rule) == [.executorChanged] && all.first?.others.map(\.function) == ["drop(_:)"])
+    #expect(all.first?.text.contains("The same in 1 more function.") == true)
+    #expect(all.first?.lines.contains("also: File.swift:2 in drop(_:)") == true)
+  }
+
   @Test func check_whenBaselineAcceptsFinding_reportsNothing() {
     let found = findings(Self.before, Self.after(""))
     #expect(found.notAccepted(by: Baseline(found)).isEmpty)

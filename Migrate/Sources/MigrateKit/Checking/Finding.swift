@@ -104,7 +104,34 @@ public struct Finding: Sendable {
   public var declaration: Place?
   /// A name for the finding that doesn't depend on line numbers.
   public var fingerprint: String
+  /// What changed for all of a file, a queue that isn't there anymore, say; nil for all else.
+  var cause: String?
+  /// The findings in other functions of the file that have the same cause.
+  public internal(set) var others: [Finding] = []
 
   /// The message with its consequence.
-  public var text: String { message + " " + rule.consequence }
+  public var text: String {
+    let count = others.count
+    let more = count == 0 ? "" : " The same in \(count) more function\(count == 1 ? "" : "s")."
+    return message + more + " " + rule.consequence
+  }
+}
+
+extension [Finding] {
+  /// The findings, with those that share their cause in a file as one.
+  public var byCause: [Finding] {
+    var result: [Finding] = []
+    var positions: [String: Int] = [:]
+    for finding in self {
+      let file = (finding.new ?? finding.old)?.file.path ?? ""
+      let key = finding.cause.map { "\(file)|\(finding.severity)|\($0)" }
+      if let position = key.flatMap({ positions[$0] }) {
+        result[position].others.append(finding)
+      } else {
+        if let key { positions[key] = result.count }
+        result.append(finding)
+      }
+    }
+    return result
+  }
 }

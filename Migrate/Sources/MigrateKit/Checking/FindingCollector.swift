@@ -87,17 +87,18 @@ struct FindingCollector {
         followers > 0
         ? " \(followers) more place\(followers > 1 ? "s differ" : " differs") after it." : ""
       let severity: Severity? = items.allSatisfy(\.isMinor) ? .note : nil
+      let isAboutThreads = [.executorChanged, .priorityChanged].contains(rule)
       add(
         rule, item.difference.detail, function, message + rest, old: item.occurrence.old ?? old,
         new: item.occurrence.new ?? new,
-        severity: severity)
+        severity: severity, cause: isAboutThreads ? key : nil)
     }
   }
 
   /// Adds a finding, unless there is the same one already.
   mutating func add(
     _ rule: Rule, _ detail: String, _ function: String, _ message: String, old: Place?, new: Place?,
-    severity: Severity? = nil
+    severity: Severity? = nil, cause: String? = nil
   ) {
     let message = named(message, parameters)
     let fingerprint = shortened("\(rule.rawValue)|\(function)|\(detail)")
@@ -107,7 +108,8 @@ struct FindingCollector {
     all.append(
       Finding(
         rule: rule, severity: severity ?? rule.severity, function: function, message: message,
-        old: old, new: new, declaration: new == nil ? nil : declaration, fingerprint: fingerprint))
+        old: old, new: new, declaration: new == nil ? nil : declaration, fingerprint: fingerprint,
+        cause: cause))
   }
 }
 

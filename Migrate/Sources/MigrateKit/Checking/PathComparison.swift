@@ -100,7 +100,7 @@ extension Comparison {
       note(.waitLost, after.summary, before.place, after.place)
     }
     guard after.isStrong else { return }
-    if before.priority != after.priority {
+    if before.priority != after.priority, !after.isLocked {
       note(
         .priorityChanged,
         "now runs with the priority \(after.priority.isEmpty ? "of the caller" : after.priority)"
@@ -157,7 +157,8 @@ extension Comparison {
 
   private func compareExecutors(_ before: Event, _ after: Event) {
     // What a promise stands for ran elsewhere.
-    guard !before.isAwaited, Self.isBound(after), Self.differ(before.executor, after.executor)
+    guard !before.isAwaited, !after.isLocked || after.executor == .main, Self.isBound(after),
+      Self.differ(before.executor, after.executor)
     else { return }
     note(
       .executorChanged,

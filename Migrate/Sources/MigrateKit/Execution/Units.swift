@@ -197,11 +197,17 @@ extension Machine {
       case .crashed?: .crash
       default: .value(isVoid || state.isEnd(value) ? "()" : value?.text ?? "()")
       }
+    let sections = state.events.lockedSections
+    for index in sections.joined() { state.events[index].isLocked = true }
+    // The other version protects the same in another way.
+    let locks = Set(
+      sections.filter {
+        let name = String(state.events[$0.lowerBound].receiver.prefix(while: CaseName.isWord))
+        return declarations.properties[name] != nil
+          && !(reading.otherLocks && reading.otherProperties.contains(name))
+      }
+      .flatMap { [$0.lowerBound, $0.upperBound] })
     // What happens inside an object that the path has created, of a type that only this version has.
-    let locks = state.events.locks {
-      declarations.properties[$0] != nil
-        && !(reading.otherLocks && reading.otherProperties.contains($0))
-    }
     let events = state.events.indices.filter { !locks.contains($0) }.map { state.events[$0] }
       .filter { !isOwnObject($0.subject) || $0.isAwaited }
     return Path(
@@ -213,16 +219,15 @@ extension Machine {
 }
 
 extension [Event] {
-  /// The calls that lock and unlock the same object, which the other version protects in another way.
-  fileprivate func locks(_ isOwn: (String) -> Bool) -> Set<Int> {
-    var result: Set<Int> = []
+  /// The sections between calls that lock and unlock the same object, with these calls.
+  fileprivate var lockedSections: [ClosedRange<Int>] {
+    var result: [ClosedRange<Int>] = []
     var open: [Substring: [Int]] = [:]
     for (index, event) in enumerated() where event.kind == .call {
-      let receiver = event.receiver
-      if event.baseName == "lock", isOwn(String(receiver.prefix(while: CaseName.isWord))) {
-        open[receiver, default: []].append(index)
-      } else if event.baseName == "unlock", let start = open[receiver]?.popLast() {
-        result.formUnion([start, index])
+      if event.baseName == "lock" {
+        open[event.receiver, default: []].append(index)
+      } else if event.baseName == "unlock", let start = open[event.receiver]?.popLast() {
+        result.append(start...index)
       }
     }
     return result

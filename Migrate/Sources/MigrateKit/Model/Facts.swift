@@ -75,6 +75,8 @@ struct Event {
   var isLocal = false
   /// Whether the declaration says that a small value is made from small ones, or a local variable is set.
   var isCheap = false
+  /// Whether a lock is held, which protects what other threads use, too.
+  var isLocked = false
 }
 
 /// A closure that another function calls.

@@ -5,6 +5,9 @@ extension Finding {
     var text =
       "\(main?.description ?? function): \(severity.rawValue): \(self.text) [\(rule.rawValue)]"
     if let old, new != nil { text += "\n  before: \(old.description) in \(function)" }
+    for other in others {
+      text += "\n  also: \((other.new ?? other.old)?.description ?? "") in \(other.function)"
+    }
     return text
   }
 }
@@ -20,18 +23,27 @@ public struct FindingList: Encodable, Sendable {
     let before: String?
     let after: String?
     let fingerprint: String
+    /// The same in other functions of the file.
+    let others: [Item]
+
+    init(_ finding: Finding) {
+      rule = finding.rule.rawValue
+      severity = finding.severity.rawValue
+      function = finding.function
+      message = finding.message
+      consequence = finding.rule.consequence
+      before = finding.old?.description
+      after = finding.new?.description
+      fingerprint = finding.fingerprint
+      others = finding.others.map(Item.init)
+    }
   }
 
   let findings: [Item]
 
   /// Creates a list of findings.
   public init(_ findings: [Finding]) {
-    self.findings = findings.map {
-      Item(
-        rule: $0.rule.rawValue, severity: $0.severity.rawValue, function: $0.function,
-        message: $0.message, consequence: $0.rule.consequence, before: $0.old?.description,
-        after: $0.new?.description, fingerprint: $0.fingerprint)
-    }
+    self.findings = findings.map(Item.init)
   }
 
   /// The text of the file.

@@ -64,13 +64,16 @@ public struct Sarif: Encodable, Sendable {
     }
     let results = findings.map { finding in
       let main = finding.new ?? finding.old
+      let related =
+        [(finding.old, "before")]
+        + finding.others.map { ($0.new ?? $0.old, "the same in \($0.function)") }
       return Result(
         ruleId: finding.rule.rawValue, level: finding.severity.rawValue,
         message: Message(text: finding.text),
         locations: [Self.location(main?.file.path ?? "", main?.line ?? 1)],
-        relatedLocations: finding.old.map {
-          [Self.location($0.file.path, $0.line, "before")]
-        } ?? [],
+        relatedLocations: related.compactMap { place, message in
+          place.map { Self.location($0.file.path, $0.line, message) }
+        },
         partialFingerprints: ["pledge-migrate/v1": finding.fingerprint])
     }
     runs = [Run(tool: Tool(driver: Driver(rules: rules)), results: results)]
