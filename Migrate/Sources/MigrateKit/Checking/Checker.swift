@@ -12,8 +12,8 @@ public final class Checker {
   private var newNames: [String: String] = [:]
   /// The functions that got a promise, and get a closure with the work now.
   private var takesWork: Set<String> = []
-  /// Whether the library's `retry` became a function of the program with that name.
-  private let sharesRetry: Bool
+  /// The new version's functions that try work again, if the library's `retry` is in the old one.
+  private let retries: Set<String>
   private var findings = FindingCollector()
   /// The closures that are being compared, or have been.
   private var compared: Set<String> = []
@@ -27,8 +27,9 @@ public final class Checker {
     let types = (self.old.declarations.typeNames, self.new.declarations.typeNames)
     oldTypes = types.0.subtracting(types.1)
     newTypes = types.1.subtracting(types.0)
-    sharesRetry =
-      self.old.declarations.byName["retry"] == nil && self.new.declarations.byName["retry"] != nil
+    let hasOwnRetry = self.old.declarations.byName["retry"] != nil
+    retries = Set(
+      self.new.declarations.byName.filter { !hasOwnRetry && $1.contains(where: \.triesAgain) }.keys)
     takesWork = Set(
       self.old.declarations.byName.filter { name, functions in
         functions.contains { $0.parameters.contains { guessType($0.type).isThenable } }
@@ -111,7 +112,6 @@ public final class Checker {
       for function in functions {
         let isOnly = own[function.identity] != nil
         guard isOnly || functions.count == 1 && function.isOperator,
-          !sharesRetry || name != "retry",
           functions.filter({ $0.owner == function.owner }).count == 1,
           let body = program.body(of: function)
         else { continue }
@@ -177,7 +177,8 @@ public final class Checker {
         result = other
       }
     }
-    findings.parameters = result.old.unit.body.parameters
+    findings.parameters =
+      result.old.unit.body.parameters + result.new.unit.body.parameters
     findings.declaration = after.place
     findings.add(result.judgment, before.fullName, before.place, after.place)
     for trap in result.new.members.traps where trapped.insert(trap.place.description).inserted {
@@ -195,25 +196,68 @@ public final class Checker {
   ) -> FunctionComparison? {
     let written = old.writtenMembers(of: before, oldInlined)
     let members = new.writtenMembers(of: after, newInlined)
+    let added: Set<String> =
+      written.words.contains("retry")
+      ? self.retries.filter { $0 == "retry" || !written.words.contains($0[...]) } : []
+    let keepsName = added.contains("retry")
+    let keepsCondition = keepsName && (new.declarations.byName["retry"] ?? []).askAsLibrary
+    func retries(_ names: Set<String>) -> Retries? {
+      added.isEmpty
+        ? nil
+        : Retries(names: names, hasSameName: keepsName, hasSameCondition: keepsCondition)
+    }
     // Each doubles the number of paths.
     let followsFallbacks = max(written.fallbacks, members.fallbacks) <= 5
     let oldReading = Reading(
       inlined: oldInlined, impliedTypes: written.impliedTypes(from: members), ownTypes: oldTypes,
       followsFallbacks: followsFallbacks,
       newNames: newNames.merging(newProperties(before.owner, after.owner)) { $1 },
-      returnedParameter: old.returnedParameter, sharesRetry: sharesRetry,
+      returnedParameter: old.returnedParameter,
+      retries: retries(["retry"]),
       otherProperties: properties(new, after.owner, newTypes),
       otherLocks: members.words.contains("lock"))
     let newReading = Reading(
       inlined: newInlined, impliedTypes: members.impliedTypes(from: written), ownTypes: newTypes,
       followsFallbacks: followsFallbacks, returnedParameter: new.returnedParameter,
-      takesWork: takesWork, sharesRetry: sharesRetry,
+      takesWork: takesWork, parameters: parameters(of: after, before),
+      retries: retries(added),
       otherProperties: properties(old, before.owner, oldTypes),
       otherLocks: written.words.contains("lock"))
     guard let first = Version(old, before, oldReading, written),
       let second = Version(new, after, newReading, members)
     else { return nil }
     return FunctionComparison(first, second)
+  }
+
+  /// The descriptions of a function's parameters in its old version: parameters have the same name or
+  /// label, and one that is new can be what a property was.
+  private func parameters(
+    of function: FunctionDeclaration, _ before: FunctionDeclaration
+  ) -> [Int: String] {
+    guard function.labels != before.labels else { return [:] }
+    let (names, oldNames) = (function.parameters.map(\.name), before.parameters.map(\.name))
+    let properties = old.declarations.properties(of: before.owner)
+    var open = Set(oldNames.indices)
+    var result: [Int: String] = [:]
+    for index in names.indices {
+      let label = function.labels[index]
+      let match =
+        open.first { oldNames[$0] == names[index] }
+        ?? open.first { label != "_" && before.labels[$0] == label }
+      guard let match else { continue }
+      open.remove(match)
+      result[index] = "parameter \(match)"
+    }
+    for index in names.indices where result[index] == nil {
+      if properties[names[index]] != nil {
+        result[index] = names[index]
+      } else if open.contains(index), names.count == oldNames.count {
+        result[index] = "parameter \(index)"
+      } else {
+        result[index] = "parameter \(oldNames.count + index)"
+      }
+    }
+    return result
   }
 
   /// The properties of a type, and those of its objects whose types only this version has.
@@ -251,10 +295,12 @@ public final class Checker {
     _ newOnly: Inlined
   ) -> (old: Inlined, new: Inlined) {
     var (oldMore, newMore) = (oldOnly, newOnly)
-    for _ in 0..<3 {
+    for _ in 0..<4 {
       let names = old.writtenMembers(of: before, oldMore).names
       let others = new.writtenMembers(of: after, newMore).names
       let counts = (oldMore.count, newMore.count)
+      // What a followed function calls, the other version can call, too.
+      (oldMore, newMore) = (oldOnly, newOnly)
       add(names.subtracting(others), of: before, in: old, to: &oldMore)
       add(others.subtracting(names), of: after, in: new, to: &newMore)
       if counts == (oldMore.count, newMore.count) { break }
@@ -296,9 +342,9 @@ public final class Checker {
         (oldBody.returnsPromise(oldPaths), newBody.returnsPromise(newPaths))
       if oldIsPromise != newIsPromise {
         // A promise of which the other version returns nothing isn't used.
-        if newPaths.returnNothing, oldBody.writtenResult == nil {
+        if newPaths.onlyEnd, oldBody.writtenResult == nil {
           oldPaths = oldPaths.withoutValues
-        } else if oldPaths.returnNothing, newBody.writtenResult == nil {
+        } else if oldPaths.onlyEnd, newBody.writtenResult == nil {
           newPaths = newPaths.withoutValues
         } else if oldIsPromise {
           oldPaths = first.paths(of: one, settles: true) ?? oldPaths
@@ -377,7 +423,14 @@ extension Body {
 }
 
 extension [Path] {
-  fileprivate var returnNothing: Bool { allSatisfy { $0.ending == .value("()") } }
+  /// Whether all paths end without a value, and without an error.
+  fileprivate var onlyEnd: Bool { allSatisfy { $0.ending == .value("()") } }
+
+  /// Whether no path ends with a value.
+  fileprivate var returnNothing: Bool {
+    let values = compactMap { if case .value(let text) = $0.ending { text } else { nil } }
+    return !values.isEmpty && values.allSatisfy { $0 == "()" }
+  }
 
   /// The same paths through a closure whose result isn't used.
   fileprivate var withoutValues: [Path] {

@@ -258,9 +258,17 @@ final class Comparison {
     func questions(_ paths: [Path]) -> Set<String> {
       Set(paths.flatMap(\.decisions.keys).filter { $0.hasPrefix("fails: ") })
     }
-    // A function that calls back can report an error to its callback.
+    // A function that calls back can report an error to its callback, and a promise that is ignored
+    // has one, too.
     func keys(_ paths: [Path]) -> Set<String> {
-      Set(paths.flatMap { $0.events.filter { $0.closures.isEmpty || $0.isAwaited }.map(\.key) })
+      Set(
+        paths.flatMap { path in
+          path.events.filter { event in
+            let isIgnored = event.isPromise && path.ending != .value(event.key)
+            return event.isAwaited || event.closures.isEmpty && !isIgnored
+          }
+          .map(\.key)
+        })
     }
     let onlyOld = questions(old).subtracting(questions(new))
     let onlyNew = questions(new).subtracting(questions(old))

@@ -177,7 +177,8 @@ struct Divergence {
   /// Whether only a log tells, or an observer; nothing cancelled the work that a new check ends.
   var isMinor: Bool {
     isHarmless || difference.isMinor
-      || difference.rule == .effectAdded && (isCancellation || isLog)
+      || difference.rule == .effectAdded && isCancellation
+      || isLog && [.effectAdded, .argumentChanged].contains(difference.rule)
   }
 
   /// Whether this is about a line in a log.

@@ -36,6 +36,8 @@ struct FindingCollector {
         let words = difference.parts.map { $0.prefix(while: CaseName.isWord) }
         key = difference.rule.rawValue + words.joined(separator: ">")
       case .startsLater, .callerWaits, .waitLost, .errorAdded: key = difference.rule.rawValue
+      // One thing became several, depending on something else.
+      case .errorChanged: key = "\(difference.rule.rawValue)|\(difference.parts[0])"
       default: key = difference.site
       }
       if difference.isCancelled { key = "cancellation" }

@@ -14,6 +14,11 @@ extension FunctionDeclaration {
     return statements.calls(name, labels: labels) || statements.hasRecursiveFunction
   }
 
+  /// Whether the function calls another one of its type.
+  func calls(_ other: FunctionDeclaration) -> Bool {
+    owner == other.owner && statements?.calls(other.name, labels: other.labels) ?? false
+  }
+
   var hasLoop: Bool { statements?.hasLoop ?? false }
 
   /// Whether this is an operator that the tree adds to promises or their results.

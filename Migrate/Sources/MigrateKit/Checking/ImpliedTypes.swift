@@ -96,7 +96,7 @@ extension Program {
       collector.walk(statements)
       result += collector.members
       result.traps += Trap.all(in: next, declarations)
-      if next.callsItself { result.callsItself = true }
+      if next.callsItself || next.calls(function) { result.callsItself = true }
       if next.hasLoop { result.hasLoop = true }
       result.add(statements.tokens(viewMode: .sourceAccurate))
       // A function inside it is a part of it.
@@ -108,7 +108,7 @@ extension Program {
         result.elsewhere.merge(Words.counts(Syntax(statements))) { $0 - $1 }
       }
       open += collector.members.names.compactMap { name in
-        (inlined["\(next.owner).\(name)"] ?? inlined[name])?.0
+        (inlined["\(next.owner).\(name)"] ?? inlined[name] ?? inlined[".\(name)"])?.0
       }
     }
     return result

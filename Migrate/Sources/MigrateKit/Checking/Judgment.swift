@@ -86,7 +86,7 @@ struct Judgment {
     let stored = old.otherwiseStored(new).union(old.otherwiseDeclared(new))
     certain += others.filter {
       !known.contains($0.difference.detail) && !$0.isOfCallback(old, new)
-        && !$0.isUnderCallOfChangedFunction(old, new)
+        && !$0.isInResult(old, new) && !$0.isUnderCallOfChangedFunction(old, new)
         && !$0.dependsOn(stored, old, new)
     }
     .map { $0.withIsolation(old, new) }
@@ -196,7 +196,8 @@ extension Divergence {
   /// Whether this is about the result of a function that gave it to a callback.
   fileprivate func isOfCallback(_ old: Version, _ new: Version) -> Bool {
     [.resultChanged, .errorAdded, .errorSwallowed].contains(difference.rule)
-      && new.function.isAsync && !old.function.isAsync && !old.function.type.isThenable
+      && (new.function.isAsync || new.function.throwsErrors)
+      && !(old.function.isAsync || old.function.throwsErrors || old.function.type.isThenable)
       && old.function.parameters.count > new.function.parameters.count
       && old.function.parameters.contains { $0.type.contains("->") }
   }
@@ -232,9 +233,7 @@ extension Divergence {
       }
     case .resultChanged where old.function.returnsNothing != new.function.returnsNothing:
       return true
-    case .errorSwallowed:
-      // A result that can be nil says so to the callers.
-      return new.function.plainResult.hasSuffix("?") && !old.function.plainResult.hasSuffix("?")
+    case .errorSwallowed: return isInResult(old, new)
     case .argumentChanged, .resultChanged:
       // The result of a closure that isn't used, or one that says what an error said.
       let parts = difference.parts
@@ -263,6 +262,14 @@ extension Divergence {
       }
     default: return false
     }
+  }
+
+  /// Whether the result of the new version, which can be nil or an error, says so to the callers.
+  fileprivate func isInResult(_ old: Version, _ new: Version) -> Bool {
+    let results = [old, new].map(\.function.plainResult)
+    return difference.rule == .errorSwallowed
+      && (results[1].hasSuffix("?") && !results[0].hasSuffix("?")
+        || results[1].hasPrefix("Result<") && !results[0].hasPrefix("Result<"))
   }
 
   /// Whether this depends on whether a function succeeds whose parameters the versions declare in other

@@ -108,7 +108,10 @@ extension Comparison {
         before.place, after.place)
     }
     let startedInside = first.lists[before.origin].kind == .own
-    let origin = second.lists[after.origin].kind
+    // A child task belongs to the task that starts it.
+    var starter = second.lists[after.origin]
+    while starter.kind == .child { starter = second.lists[starter.parent] }
+    let origin = starter.kind
     if startedInside, origin == .task || origin == .dispatched && isLeft {
       note(.startsLater, after.summary, before.place, after.place)
     }

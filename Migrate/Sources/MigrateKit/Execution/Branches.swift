@@ -72,9 +72,10 @@ extension Machine {
   func matches(_ text: String, _ pattern: String, _ state: State) throws -> [(State, Bool)] {
     guard pattern.hasPrefix("."), pattern.hasSuffix(")"), let open = pattern.firstIndex(of: "("),
       case let inner = pattern[pattern.index(after: open)...].dropLast(),
-      let first = inner.first,
-      first.isNumber || "\"-.".contains(first) || inner.hasPrefix("is "),
-      !inner.contains(where: { ",:(".contains($0) })
+      case let values = inner.split(separator: ","),
+      values.allSatisfy({ $0.first?.isNumber ?? false || "\"-._tf".contains($0.prefix(1)) })
+        || inner.hasPrefix("is "),
+      !inner.contains(where: { ":(".contains($0) })
     else {
       // No call fails with an error of a type that the other version doesn't have.
       if text.hasPrefix("error of "), isOwnObject(pattern) { return [(state, false)] }
@@ -82,11 +83,17 @@ extension Machine {
         .map { ($0, $1 == (pattern != "nil")) }
     }
     let outer = String(pattern[..<open])
-    return try decide(Self.question(text, outer), state).flatMap { state, holds in
-      guard holds else { return [(state, false)] }
-      let part = CaseName.ofResult(text).map { String($0.value) }
-      return try matches(part ?? "\(Self.withoutCast(text))[\(outer)]", String(inner), state)
+    let part = CaseName.ofResult(text).map { String($0.value) }
+    var results = try decide(Self.question(text, outer), state)
+    for (index, value) in values.enumerated() where value != "_" {
+      let place = values.count > 1 ? "\(outer).\(index)" : outer
+      results = try results.flatMap { state, holds in
+        guard holds else { return [(state, false)] }
+        return try matches(
+          part ?? "\(Self.withoutCast(text))[\(place)]", String(value), state)
+      }
     }
+    return results
   }
 
   private func caseBody(_ steps: [Step], _ state: State) throws -> Results {
@@ -109,7 +116,7 @@ extension Machine {
       return state
     }
     let subject = pattern.hasPrefix(".") ? Self.withoutCast(text) : text
-    for (index, name) in names.enumerated() {
+    for (index, name) in names.enumerated() where name != "_" {
       state.environment[name] = .plain(
         shortened(
           "\(subject)[\(pattern.prefix { $0 != "(" })\(names.count > 1 ? ".\(index)" : "")]"))

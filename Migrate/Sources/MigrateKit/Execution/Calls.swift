@@ -87,6 +87,10 @@ extension Machine {
         return try resolve(id, "fulfill", [nil], values, expression.place, state)
       default:
         let text = function.text
+        if let retries = reading.retries, retries.names.contains(text.lastName) {
+          let (labels, values) = retries.arguments(arguments.map(\.label), values)
+          return try opaque("retry", labels, values, expression, state, isEffect: isEffect)
+        }
         if let known = inlined(text) ?? method(text) {
           return try enter(known.0, known.1, values, expression, state, isEffect: isEffect)
         }
@@ -129,17 +133,9 @@ extension Machine {
     if Self.conversions.contains(name), labels == [nil] {
       return [(state, .plain(shortened("\(name)(\(values[0].text))")), nil)]
     }
-    if reading.sharesRetry, library != nil, name == "retry", let index = labels.firstIndex(of: "on")
-    {
-      // The new version's own function has no queue.
-      var (labels, values) = (labels, values)
-      labels.remove(at: index)
-      values.remove(at: index)
-      return try opaque(name, labels, values, expression, state, isEffect: isEffect)
-    }
+    if let whole = Self.wholeCase(base, values) { return [(state, .plain(whole), nil)] }
     if name.hasPrefix("each([{…")
-      || library != nil && Self.unfollowed.contains(name)
-        && !(reading.sharesRetry && name == "retry")
+      || library != nil && Self.unfollowed.contains(name) && reading.retries == nil
     {
       state.isVague = true
     }
@@ -237,6 +233,18 @@ extension Machine {
     guard ["yield", "finish"].contains(where: { name.hasSuffix(".\($0)") }) else { return false }
     let type = declarations.typeName(ofProperty: name.rootName, in: owner)
     return types.contains { type?.contains($0) ?? false }
+  }
+
+  /// The value whose parts a case is made from again: `.http(code, text)` in `case .http(let code, let text)`.
+  private static func wholeCase(_ name: String, _ values: [Value]) -> String? {
+    guard let first = values.first?.text, first.hasSuffix("]"),
+      let end = first.range(of: "[.\(name)", options: .backwards)
+    else { return nil }
+    let whole = first[..<end.lowerBound]
+    let isWhole = values.enumerated().allSatisfy { index, value in
+      value.text == "\(whole)[.\(name)\(values.count > 1 ? ".\(index)" : "")]"
+    }
+    return isWhole ? String(whole) : nil
   }
 
   /// Functions of the libraries that aren't followed.

@@ -54,7 +54,12 @@ final class Machine {
 
   /// The function that exists on this side only and has a name, in a type or alone.
   func followed(_ name: String, in owner: String? = nil) -> (FunctionDeclaration, Body)? {
-    reading.inlined["\(owner ?? self.owner).\(name)"] ?? reading.inlined[name]
+    if let known = reading.inlined["\(owner ?? self.owner).\(name)"] ?? reading.inlined[name] {
+      return known
+    }
+    // A method of the type comes before a function without one.
+    guard owner == nil, !declarations.declares(name, in: self.owner) else { return nil }
+    return reading.inlined[".\(name)"]
   }
 
   /// The method that a call on another object calls, if its name says enough.

@@ -39,8 +39,10 @@ struct Reading {
   var returnedParameter: (FunctionDeclaration) -> Int? = { _ in nil }
   /// The functions that get a promise in the other version, and in this one a closure with the work.
   var takesWork: Set<String> = []
-  /// Whether the library's `retry` became a function of the program with that name.
-  var sharesRetry = false
+  /// The descriptions of parameters that the other version has at other positions, or as a property.
+  var parameters: [Int: String] = [:]
+  /// What tries work again, if the library's `retry` became a function of the program.
+  var retries: Retries?
   /// The properties that the type of the function has in the other version.
   var otherProperties: Set<String> = []
 
@@ -103,8 +105,8 @@ final class Program {
     do {
       let state = State(executor: start)
       let paths = try machine.paths(
-        of: body, arguments: arguments(of: function), state,
-        isPromise: function.type.isThenable || function.returns.hasPrefix("Task<"),
+        of: body, arguments: arguments(of: function, reading), state,
+        isPromise: function.returnsAsynchronously,
         isVoid: function.returnsNothing)
       return Unit(function, body, paths, isLinear: isLinear)
     } catch {
@@ -129,12 +131,13 @@ final class Program {
     return found
   }
 
-  private func arguments(of function: FunctionDeclaration) -> [Value] {
+  private func arguments(of function: FunctionDeclaration, _ reading: Reading) -> [Value] {
     function.parameters.enumerated().map { index, parameter in
       // `type` is `T.self`: what is decoded has no subclasses.
       .plain(
         parameter.type.hasSuffix(".Type")
-          ? "\(parameter.type.dropLast(5)).self" : "parameter \(index)")
+          ? "\(parameter.type.dropLast(5)).self"
+          : reading.parameters[index] ?? "parameter \(index)")
     }
   }
 

@@ -87,6 +87,12 @@ final class FunctionDeclaration {
     return ["Void", "()"].contains(text) ? "" : text
   }
 
+  /// Whether the result, unless it's nil, is a promise or a task.
+  var returnsAsynchronously: Bool {
+    type.isThenable || returns.hasPrefix("Task<")
+      || returns.hasSuffix("?") && guessType(String(returns.dropLast())).isThenable
+  }
+
   /// Whether a parameter is asynchronous work, and no promise of its result.
   var takesWork: Bool {
     parameters.contains { $0.type.filter { !$0.isWhitespace }.contains("()async") }

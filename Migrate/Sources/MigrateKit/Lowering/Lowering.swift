@@ -137,7 +137,7 @@ final class Lowering {
         pattern = .name("element of the loop")
         let element = Expr(.name("element of the loop"), place(node.pattern))
         let condition = Condition.match(
-          canonicalPattern(node.pattern), boundNames(Syntax(node.pattern)), element)
+          canonicalPattern(node.pattern), caseNames(node.pattern), element)
         body = [.branch([condition], then: body, otherwise: [])]
       }
       if let filter = node.whereClause?.condition {
@@ -189,7 +189,7 @@ final class Lowering {
           } else {
             let all = clause.catchItems.compactMap { $0.pattern.map(canonicalPattern) }
             written = all.joined(separator: ", ")
-            names = boundNames(Syntax(pattern))
+            names = caseNames(pattern)
             names.forEach { scope.declare($0, .unknown) }
           }
         }
@@ -299,7 +299,10 @@ final class Lowering {
       var names: [String] = []
       var filter: Expr?
       if case .case(let label) = item.label {
-        names = boundNames(Syntax(label.caseItems))
+        names =
+          label.caseItems.count == 1
+          ? caseNames(label.caseItems[label.caseItems.startIndex].pattern)
+          : boundNames(Syntax(label.caseItems))
         names.forEach { scope.declare($0, .unknown) }
         pattern = label.caseItems.map { canonicalPattern($0.pattern) }
           .map { isOptional && $0 == ".none" ? "nil" : $0 }
@@ -323,7 +326,7 @@ final class Lowering {
         let name = binding.pattern.trimmedDescription
         return .unwrap(.name(name), Expr(.name(name), place(binding)))
       case .matchingPattern(let match):
-        let names = boundNames(Syntax(match.pattern))
+        let names = caseNames(match.pattern)
         let value = expression(match.initializer.value)
         names.forEach { scope.declare($0, .unknown) }
         if let pattern = unwrapped(match.pattern) { return .unwrap(pattern, value) }

@@ -77,8 +77,36 @@ extension Lowering {
     return names
   }
 
+  /// The names that a case with several values binds, one for each value: `_` for one without a name.
+  func caseNames(_ node: PatternSyntax) -> [String] {
+    guard let values = caseCall(node)?.arguments, values.count > 1 else {
+      return boundNames(Syntax(node))
+    }
+    let names = values.map { value -> [String] in
+      let names = boundNames(Syntax(value.expression))
+      if !names.isEmpty { return names }
+      // Under `let` before the case, a name is an expression.
+      let name = value.expression.as(DeclReferenceExprSyntax.self)?.baseName.text
+      return [node.is(ValueBindingPatternSyntax.self) ? name ?? "_" : "_"]
+    }
+    return names.allSatisfy { $0.count == 1 } ? names.flatMap(\.self) : boundNames(Syntax(node))
+  }
+
+  private func caseCall(_ node: PatternSyntax) -> FunctionCallExprSyntax? {
+    if let binding = node.as(ValueBindingPatternSyntax.self) { return caseCall(binding.pattern) }
+    return node.as(ExpressionPatternSyntax.self)?.expression.as(FunctionCallExprSyntax.self)
+  }
+
   func canonicalPattern(_ node: PatternSyntax) -> String {
-    unwrapped(node) == nil ? canonicalPattern(node.trimmedDescription) : "?"
+    if unwrapped(node) != nil { return "?" }
+    if let call = caseCall(node), call.arguments.contains(where: { $0.expression.isConstant }) {
+      let values = call.arguments.map {
+        $0.expression.isConstant ? $0.expression.trimmedDescription : "_"
+      }
+      return canonicalPattern(call.calledExpression.trimmedDescription)
+        + "(\(values.joined(separator: ",")))"
+    }
+    return canonicalPattern(node.trimmedDescription)
   }
 
   /// A pattern without the names that it binds, so that renaming them changes nothing.
@@ -112,5 +140,14 @@ extension Lowering {
       }
     }
     return result
+  }
+}
+
+extension ExprSyntax {
+  /// Whether a pattern compares a value with this, and binds nothing.
+  fileprivate var isConstant: Bool {
+    [.integerLiteralExpr, .floatLiteralExpr, .booleanLiteralExpr, .stringLiteralExpr].contains(kind)
+      || self.as(MemberAccessExprSyntax.self)?.base == nil && self.is(MemberAccessExprSyntax.self)
+      || self.as(PrefixOperatorExprSyntax.self)?.expression.isConstant ?? false
   }
 }
