@@ -91,7 +91,7 @@ public final class Checker {
       _ groups: [String: [FunctionDeclaration]], _ others: [String: [FunctionDeclaration]]
     ) -> [String: FunctionDeclaration] {
       let left = groups.filter { others[$0.key] == nil }.values.joined().filter {
-        $0.name != "init"
+        $0.name != "init" && !$0.isLocal
       }
       return Dictionary(grouping: left, by: \.qualifiedName)
         .compactMapValues { $0.count == 1 ? $0[0] : nil }
@@ -112,13 +112,14 @@ public final class Checker {
       for function in functions {
         let isOnly = own[function.identity] != nil
         guard isOnly || functions.count == 1 && function.isOperator,
-          functions.filter({ $0.owner == function.owner }).count == 1,
+          !function.isLocal,
+          functions.filter({ $0.owner == function.owner && !$0.isLocal }).count == 1,
           let body = program.body(of: function)
         else { continue }
         result[function.qualifiedName] = (function, body)
         let short = "\(Declarations.contained(function.owner)).\(name)"
         if result[short] == nil { result[short] = (function, body) }
-        if functions.count == 1 { result[name] = (function, body) }
+        if functions.count(where: { !$0.isLocal }) == 1 { result[name] = (function, body) }
       }
     }
     return result
@@ -315,7 +316,7 @@ public final class Checker {
   ) {
     for name in names {
       let all = program.declarations.byName[name] ?? []
-      let own = all.filter { $0.owner == function.owner && $0 !== function }
+      let own = all.filter { $0.owner == function.owner && $0 !== function && !$0.isLocal }
       guard own.count == 1, let body = program.body(of: own[0]) else { continue }
       inlined[own[0].qualifiedName] = (own[0], body)
     }

@@ -14,6 +14,11 @@ extension FunctionDeclaration {
     return statements.calls(name, labels: labels) || statements.hasRecursiveFunction
   }
 
+  /// Whether the function is declared inside another one.
+  var isLocal: Bool {
+    sequence(first: node, next: \.parent).dropFirst().contains { $0.is(CodeBlockSyntax.self) }
+  }
+
   /// Whether the function calls another one of its type.
   func calls(_ other: FunctionDeclaration) -> Bool {
     owner == other.owner && statements?.calls(other.name, labels: other.labels) ?? false

@@ -8,6 +8,7 @@ extension Machine {
     case "Promise", "Guarantee":
       return try create(arguments, library, state, canFail: name == "Promise")
     case "firstly", "attempt":
+      guard name == "firstly" || library == .pledge else { return nil }
       guard case .closure(let body)? = arguments.last?.value.kind else { return nil }
       return try invoke(body, [], state).map { state, value, flow in
         if case .thrown(let error)? = flow {
@@ -262,6 +263,7 @@ extension Machine {
           }
         }
       }
+      if first.text == "nil" { return settle(id, .fulfilled(.nothing), place, state) }
       if first.text.lowercased().contains("err") {
         return try decide("\(first.text) != nil", state).flatMap { state, fails in
           settle(id, fails ? .rejected(first) : .fulfilled(.nothing), place, state)

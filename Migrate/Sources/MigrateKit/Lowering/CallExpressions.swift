@@ -302,6 +302,7 @@ extension Lowering {
       case "Guarantee": return .guarantee
       case "firstly": return closureType(all) == .guarantee ? .guarantee : .promise
       case "when" where isOfMocks(plain): return .other
+      case "attempt" where library != .pledge: break
       case "race", "when", "all", "any", "retry", "wrap", "attempt":
         let isGuarantee = all.contains { $0.label == "resolved" || $0.label == "guarantees" }
         if declarations.byName[plain] == nil {
