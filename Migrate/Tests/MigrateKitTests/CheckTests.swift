@@ -316,9 +316,19 @@ import Testing
         let shim = Shim()
         func login() -> Promise<Int> { shim.login() }
       }
+      final class Screen {
+        func load(page: Int = 1) -> Promise<Int> { Pages().load().map { $0 } }
+      }
+      final class Pages {
+        func load() -> Promise<Int> { shared.page() }
+      }
       """
     let report = Report(SourceTree(contents: [("File.swift", text)]))
-    #expect(report.order == ["File.swift:3: Shim.login()", "File.swift:7: Kit.login()"])
+    #expect(
+      report.order == [
+        "File.swift:3: Shim.login()", "File.swift:7: Kit.login()", "File.swift:13: Pages.load()",
+        "File.swift:10: Screen.load(page:)",
+      ])
   }
 
   @Test func report_inEachFormat_containsTheChain() {

@@ -40,13 +40,17 @@ struct ConversionOrder {
     _ token: TokenSyntax, _ callee: FunctionDeclaration, in function: FunctionDeclaration,
     _ declarations: Declarations
   ) -> Bool {
-    guard token.previousToken(viewMode: .sourceAccurate)?.tokenKind == .period else { return true }
-    let receiver = token.previousToken(viewMode: .sourceAccurate)?
-      .previousToken(viewMode: .sourceAccurate)
-    if let type = receiver.flatMap({ declarations.typeName(ofProperty: $0.text) }), !type.isEmpty {
-      return type == callee.owner
+    let member = token.parent?.parent?.as(MemberAccessExprSyntax.self)
+    guard let member, member.declName.baseName.id == token.id, let base = member.base else {
+      return true
     }
+    if base.trimmedDescription == "self" { return callee.owner == function.owner }
+    // A new object, or one that its type shares.
+    let made = base.firstToken(viewMode: .sourceAccurate)?.text
+    let name = base.lastToken(viewMode: .sourceAccurate)?.text ?? ""
+    let type = declarations.typeName(ofProperty: name) ?? made
+    if let type, type.first?.isUppercase == true { return type == callee.owner }
     // A function that calls one with its own name mostly forwards to another type.
-    return receiver?.text == "self" || callee.name != function.name
+    return callee.name != function.name || callee.owner != function.owner
   }
 }

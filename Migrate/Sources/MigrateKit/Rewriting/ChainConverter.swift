@@ -179,8 +179,13 @@ final class Names {
 /// Why a chain isn't converted.
 struct ConversionFailure: Error {
   let decision: Decision
+  /// The operator that needs the decision, if it's one.
+  let name: String?
 
-  init(_ decision: Decision) { self.decision = decision }
+  init(_ decision: Decision, _ name: String? = nil) {
+    self.decision = decision
+    self.name = name
+  }
 }
 
 extension SyntaxProtocol {

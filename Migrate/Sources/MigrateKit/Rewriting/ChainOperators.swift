@@ -6,40 +6,49 @@ extension ChainConverter {
     _ links: [Link], to code: inout Code, isOuter: Bool
   ) throws(ConversionFailure) {
     for (index, link) in links.enumerated() {
-      if let own = try handlerPlace(link), own != place { throw ConversionFailure(.executor) }
-      let rest = links.dropFirst(index + 1)
-      code.convertedOperators += 1
-      switch link.role {
-      case .then, .map, .done, .get:
-        try appendHandler(link, to: &code, rest, isOuter: isOuter)
-      case .asVoid:
-        code.body += multiline("_ = \(code.value)")
-        code.value = "()"
-      case .eachValue: try appendEach(link, to: &code)
-      case .eachPromise: try appendEachPromise(link, to: &code)
-      case .finally where link.name == "finally" && library == .promiseKit:
-        code.afterward += try statements(link, needsNoReturn: true)
-      case .finally where library == .google && !code.handlers.isEmpty:
-        // After `catch`, `always` follows the handling of the error.
-        code.afterward += try statements(link, needsNoReturn: true)
-      case .finally where link.name != "ensureThen":
-        guard isOuter,
-          rest.allSatisfy({ [.catchError, .cauterize, .finally, .catchAndPass].contains($0.role) })
-        else { throw ConversionFailure(.ensureInside) }
-        code.cleanup.append(try statements(link, needsNoReturn: true))
-      case .catchError, .cauterize, .catchAndPass:
-        guard isOuter, rest.allSatisfy({ follows($0) }) else {
-          throw ConversionFailure(.recoverInside)
-        }
-        try appendCatch(link, to: &code, canReturn: rest.isEmpty && chain.usage == .discarded)
-      case .recover:
-        guard isOuter, rest.isEmpty, chain.usage == .returned else {
-          throw ConversionFailure(.recoverInside)
-        }
-        try appendRecover(link, to: &code)
-      case .wait, .toAsync: throw ConversionFailure(.blocking)
-      case .compactMap, .tap, .policy, .finally: throw ConversionFailure(.operatorUnknown)
+      do {
+        try append(link, to: &code, links.dropFirst(index + 1), isOuter: isOuter)
+      } catch {
+        throw ConversionFailure(error.decision, error.name ?? link.name)
       }
+    }
+  }
+
+  private func append(
+    _ link: Link, to code: inout Code, _ rest: ArraySlice<Link>, isOuter: Bool
+  ) throws(ConversionFailure) {
+    if let own = try handlerPlace(link), own != place { throw ConversionFailure(.executor) }
+    code.convertedOperators += 1
+    switch link.role {
+    case .then, .map, .done, .get:
+      try appendHandler(link, to: &code, rest, isOuter: isOuter)
+    case .asVoid:
+      code.body += multiline("_ = \(code.value)")
+      code.value = "()"
+    case .eachValue: try appendEach(link, to: &code)
+    case .eachPromise: try appendEachPromise(link, to: &code)
+    case .finally where link.name == "finally" && library == .promiseKit:
+      code.afterward += try statements(link, needsNoReturn: true)
+    case .finally where library == .google && !code.handlers.isEmpty:
+      // After `catch`, `always` follows the handling of the error.
+      code.afterward += try statements(link, needsNoReturn: true)
+    case .finally where link.name != "ensureThen":
+      guard isOuter,
+        rest.allSatisfy({ [.catchError, .cauterize, .finally, .catchAndPass].contains($0.role) })
+      else { throw ConversionFailure(.ensureInside) }
+      code.cleanup.append(try statements(link, needsNoReturn: true))
+    case .catchError, .cauterize, .catchAndPass:
+      guard isOuter, rest.allSatisfy({ follows($0) }) else {
+        throw ConversionFailure(.recoverInside)
+      }
+      try appendCatch(link, to: &code, canReturn: rest.isEmpty && chain.usage == .discarded)
+    case .recover:
+      guard isOuter, rest.isEmpty, chain.usage == .returned else {
+        throw ConversionFailure(.recoverInside)
+      }
+      try appendRecover(link, to: &code)
+    case .wait, .toAsync: throw ConversionFailure(.blocking)
+    case .compactMap, .tap, .policy, .finally: throw ConversionFailure(.operatorUnknown)
     }
   }
 

@@ -21,19 +21,24 @@ public enum Decision: String, Sendable, CaseIterable {
   /// alternatives.
   var leavesCodeUntouched: Bool { self == .conditional || self == .macro }
 
+  /// Whether it helps to know which operator needs the decision.
+  var isAboutOperator: Bool {
+    [.earlyReturn, .ensureInside, .recoverInside, .operatorUnknown].contains(self)
+  }
+
   /// What has to be decided.
   public var question: String {
     switch self {
     case .executor:
       "Handlers run on queues on which one task can't run. Decide where this work runs in async code."
     case .earlyReturn:
-      "A handler returns early. Decide whether the rest of the chain is skipped there."
+      "A handler returns early. Decide which of the later handlers run then; a `finally` does, as a `defer`."
     case .names: "Handlers declare the same name, or one that later code uses. Rename one first."
     case .capture: "Handlers capture different things weakly. Decide what the task keeps alive."
     case .ensureInside:
-      "An `ensure` or `finally` in the middle. Decide which steps its cleanup covers."
+      "Cleanup in the middle of a chain covers the steps before it: put these into a `do` with a `defer`."
     case .recoverInside:
-      "A `recover` or `catch` in the middle. Decide which steps the error handling covers."
+      "Error handling in the middle of a chain covers the steps before it: put these into a `do`."
     case .operatorUnknown: "An operator without an exact counterpart. Decide how to express it."
     case .optional:
       "The chain is on an optional, and without a value nothing happens. Unwrap it first."

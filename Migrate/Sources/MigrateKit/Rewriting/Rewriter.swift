@@ -78,7 +78,12 @@ final class Rewriter {
       case .stored:
         if isSourceOfTask(chain) { return }
         throw ConversionFailure(.stored)
-      case .argument: throw ConversionFailure(.passed)
+      case .argument:
+        // A method that the program adds to promises gets it.
+        if let method = chain.syntax.parent?.as(MemberAccessExprSyntax.self) {
+          throw ConversionFailure(.operatorUnknown, method.declName.baseName.text)
+        }
+        throw ConversionFailure(.passed)
       case .blocked: throw ConversionFailure(.blocking)
       case .awaited: return
       case .returned, .discarded: break
@@ -96,7 +101,7 @@ final class Rewriter {
     } catch let failure as ConversionFailure {
       plan.items.append(
         FilePlan.Item(chain: chain, decision: failure.decision, operators: 0))
-      if !failure.decision.leavesCodeUntouched, let edit = mark(chain, failure.decision),
+      if !failure.decision.leavesCodeUntouched, let edit = mark(chain, failure),
         !plan.edits.contains(where: { $0.range == edit.range && $0.text == edit.text })
       {
         plan.edits.append(edit)
@@ -328,7 +333,7 @@ final class Rewriter {
   }
 
   /// A comment that names the decision, unless there is one.
-  private func mark(_ chain: Chain, _ decision: Decision) -> FilePlan.Edit? {
+  private func mark(_ chain: Chain, _ failure: ConversionFailure) -> FilePlan.Edit? {
     guard let item = statement(chain) else { return nil }
     let file = chain.function.file
     let offset = item.positionAfterSkippingLeadingTrivia.utf8Offset
@@ -344,7 +349,10 @@ final class Rewriter {
       return nil
     }
     if item.leadingTrivia.description.contains("TODO(pledge-migrate)") { return nil }
-    let text = "// TODO(pledge-migrate): \(decision.rawValue): \(decision.question)\n\(indentation)"
+    let decision = failure.decision
+    let name = decision.isAboutOperator ? failure.name.map { "`\($0)`: " } ?? "" : ""
+    let text =
+      "// TODO(pledge-migrate): \(decision.rawValue): \(name)\(decision.question)\n\(indentation)"
     return FilePlan.Edit(range: start..<start, text: text)
   }
 }
