@@ -332,6 +332,8 @@ extension URLSession {
   /// A queue of its own would collect what Foundation reads until the events have run. It also makes
   /// each event and the cancellation of its task exclude each other; otherwise, cancelling a task while
   /// it completes is a fatal error inside Foundation.
+  ///
+  /// Unchecked, as the superclass is: it adds no state.
   private final class InPlace: OperationQueue, @unchecked Sendable {
     override init() {
       super.init()
