@@ -241,6 +241,7 @@ extension Machine {
       }
       return try evaluate(Expr(.call(callee, tried), inner.place, inner.type), state)
     }
+    let inner = kind == .propagate ? withTries(inner) : inner
     var state = state
     let wasInTry = state.isInTry
     state.isInTry = true
@@ -275,6 +276,35 @@ extension Machine {
         return (state, nil, .crashed)
       }
     }
+  }
+
+  /// An expression under `try` in which the receivers that can throw are tried, each by itself.
+  private func withTries(_ expression: Expr) -> Expr {
+    func tried(_ base: Expr) -> Expr {
+      if case .call(let callee, let arguments) = base.kind,
+        case let known = declarations.candidates(callee, arguments), !known.isEmpty,
+        known.allSatisfy({ $0.throwsErrors && !$0.isAsync })
+      {
+        return Expr(.attempt(.propagate, base), base.place, base.type)
+      }
+      return withTries(base)
+    }
+    var result = expression
+    switch expression.kind {
+    case .call(let callee, let arguments):
+      guard case .member(let base?, let name) = callee.kind else { return expression }
+      let member = Expr(.member(tried(base), name), callee.place, callee.type)
+      result = Expr(.call(member, arguments), expression.place, expression.type)
+    case .compound(let pieces):
+      let all = pieces.map { piece -> Expr.Piece in
+        guard case .expression(let part) = piece else { return piece }
+        return .expression(tried(part))
+      }
+      result = Expr(.compound(all), expression.place, expression.type)
+    default: return expression
+    }
+    result.isOptional = expression.isOptional
+    return result
   }
 
   /// Functions whose errors are followed where they are called.

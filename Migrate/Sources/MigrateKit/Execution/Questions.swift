@@ -4,7 +4,9 @@ extension Machine {
   /// Follows both answers to a question, or the one that this path has already given.
   func decide(_ question: String, _ state: State) throws -> [(State, Bool)] {
     if let known = state.decisions[question] { return [(state, known)] }
-    if question.hasPrefix("true ~") || question == "true" { return [(state, true)] }
+    if question.hasPrefix("true ~") || ["true", "[].isEmpty"].contains(question) {
+      return [(state, true)]
+    }
     if question == "false" || question == "nil != nil" || question.hasPrefix("nil is ") {
       return [(state, false)]
     }
