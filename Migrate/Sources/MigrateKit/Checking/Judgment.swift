@@ -109,7 +109,8 @@ extension Divergence {
     let queue = parts[0].dropFirst("ran on the queue ".count).prefix(while: CaseName.isWord)
     var result = self
     result.isHarmless =
-      parts[0].hasPrefix("ran on the queue ") && !new.declares(String(queue))
+      parts[0].hasPrefix("ran on a background thread") && parts[1].hasPrefix("the actor ")
+      || parts[0].hasPrefix("ran on the queue ") && !new.declares(String(queue))
       || new.owners.contains { parts[1].hasPrefix("the actor \($0)|") }
         && (occurrence.event.map(new.isIndependentOfThreads) ?? false)
     return result

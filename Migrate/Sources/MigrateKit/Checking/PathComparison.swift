@@ -175,9 +175,13 @@ extension Comparison {
   /// or a local variable is set makes no difference, unless it keeps the main thread busy.
   static func isBound(_ event: Event) -> Bool {
     if event.subject == "sleep" || event.isLog || event.isAwaited { return false }
+    if event.executor != .main, threadSafe.contains(event.receiver) { return false }
     if !event.isStrong || event.isLocal, event.executor != .main || event.isCheap { return false }
     return event.isStrong || event.baseName.first?.isUppercase != true
   }
+
+  /// Objects that any thread can use.
+  private static let threadSafe: Set<Substring> = ["FileManager.default", "UserDefaults.standard"]
 
   static func differ(_ before: Executor, _ after: Executor) -> Bool {
     switch (before, after) {

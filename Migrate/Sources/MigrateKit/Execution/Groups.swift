@@ -95,6 +95,7 @@ extension Machine {
     guard arguments.count == 2 else { return nil }
     if arguments[0].label != "into" {
       let first = try evaluate(arguments[0].value, state).first?.1 ?? .nothing
+      if state.children.isEmpty, state.errorOfChildren == nil { return [(state, first, nil)] }
       return try forEachChild(state, .name("each")) { state in
         let element = state.environment["each"] ?? .nothing
         return try call(arguments[1].value, [first, element], state).map { state, value, flow in

@@ -18,6 +18,9 @@ extension Machine {
     {
       return [(state, true)]
     }
+    if question.hasSuffix(" != nil"), CaseName.isWrittenError(question.dropLast(7)) {
+      return [(state, true)]
+    }
     if let known = CaseName.answer(question) { return [(state, known)] }
     // Each error is one.
     if question.hasPrefix("error of "), question.hasSuffix(" is NSError") { return [(state, true)] }
@@ -267,13 +270,18 @@ extension Machine {
 
 /// Questions whether a value is a case of an enumeration: it is only one of them.
 enum CaseName {
+  /// Whether a text is that of an error which code writes, and not that of an error which it gets.
+  static func isWrittenError(_ text: Substring) -> Bool {
+    ofError(text) != nil || isErrorValue(text)
+  }
+
   /// The answer to a question about an error that is written as a case, such as
   /// `ChatError.offline ~ .offline`; nil if it depends on more than the names.
   static func answer(_ question: String) -> Bool? {
     let parts = question.components(separatedBy: " is ")
     if parts == ["TimeoutError", "TimeoutError"] { return true }
     if parts.count == 2, parts[1].allSatisfy(isWord), !protocols.contains(parts[1]),
-      ofError(parts[0][...]) != nil || isErrorValue(parts[0][...])
+      isWrittenError(parts[0][...])
     {
       return parts[0].prefix(while: isWord) == parts[1]
     }
@@ -284,7 +292,7 @@ enum CaseName {
       return parts.2 == parts.4
     }
     let casts = question.components(separatedBy: " as? ")
-    if casts.count == 2, ofError(casts[0][...]) != nil || isErrorValue(casts[0][...]),
+    if casts.count == 2, isWrittenError(casts[0][...]),
       ["==", "!= nil"].contains(where: casts[1].contains),
       case let type = casts[1].prefix(while: isWord), !protocols.contains(String(type)),
       casts[0].prefix(while: isWord) != type
