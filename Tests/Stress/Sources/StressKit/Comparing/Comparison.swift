@@ -25,17 +25,12 @@ package struct Comparison: Sendable {
   package func verdict(on program: Program, run: Int) -> Verdict {
     let run = run % Reports.runs
     Reports.open(run)
-    let reference = ReferenceSystem(run: run, kind: program.kind, fault: fault)
+    let reference = ReferenceSystem(run: run, fault: fault)
     let expected =
-      program.kind == .chaotic
-      ? nil
-      : Run(run: run, kind: program.kind, abandoned: nil, on: reference).trace(of: program)
-    let pending = expected.map { Set($0.finalOutcomes.filter { $0.value == .pending }.keys) }
+      program.kind == .sequential ? Run(run: run, on: reference).trace(of: program) : nil
     var found: Trace
     do {
-      let tested = Run(
-        run: run, kind: program.kind, abandoned: program.abandons ? pending : [],
-        on: PledgeSystem(run: run, kind: program.kind))
+      let tested = Run(run: run, on: PledgeSystem(run: run, kind: program.kind))
       found = tested.trace(of: program)
       // Tasks and queues can retain handlers for a moment longer.
       _ = Patience.isDoneInTime(limit: 5) { tested.lifetimes.liveCount == 0 }
@@ -47,9 +42,7 @@ package struct Comparison: Sendable {
     var verdict = Verdict(operationCount: found.operationCount)
     if var expected {
       expected.unhandled = unhandled.counted
-      verdict.complaints =
-        program.kind == .sequential
-        ? Self.differences(found, expected) : Self.unorderedDifferences(found, expected)
+      verdict.complaints = Self.differences(found, expected)
     }
     verdict.complaints += Invariants(program, found).violations
     return verdict
@@ -66,20 +59,7 @@ package struct Comparison: Sendable {
       break
     }
     list += differences("at the end", found.outcomesAtEnd, expected.outcomesAtEnd)
-    return list + sharedDifferences(found, expected)
-  }
-
-  private static func unorderedDifferences(_ found: Trace, _ expected: Trace) -> [String] {
-    let (some, others) = (found.events.counted, expected.events.counted)
-    let wrong = Set(some.keys).union(others.keys).filter { some[$0] != others[$0] }
-    let list = wrong.sorted { $0.id < $1.id }.map { event in
-      "\(text(event)): found \(some[event] ?? 0) times, expected \(others[event] ?? 0) times"
-    }
-    return list + sharedDifferences(found, expected)
-  }
-
-  private static func sharedDifferences(_ found: Trace, _ expected: Trace) -> [String] {
-    var list = differences("when all was dropped", found.finalOutcomes, expected.finalOutcomes)
+    list += differences("when all was dropped", found.finalOutcomes, expected.finalOutcomes)
     if found.unhandled != expected.unhandled {
       list.append("unhandled: found \(found.unhandled), expected \(expected.unhandled)")
     }

@@ -16,21 +16,16 @@ final class Run<Engine: System>: @unchecked Sendable {
 
   private let run: Int
   private let system: Engine
-  private let kind: Program.Kind
-  /// The promises that can stay pending because nothing settles them; nil if any promise can.
-  private let abandoned: Set<Int>?
   /// Tracks the tokens that the handlers capture.
   let lifetimes = LifetimeTracker()
   private let state = Lock(State())
 
-  init(run: Int, kind: Program.Kind, abandoned: Set<Int>? = [], on system: Engine) {
-    (self.run, self.kind, self.abandoned, self.system) = (run, kind, abandoned, system)
-  }
+  init(run: Int, on system: Engine) { (self.run, self.system) = (run, system) }
 
   /// Runs `program`, drops all resolvers, lets all timers fire, and drops all promises.
   func trace(of program: Program) -> Trace {
     for step in program.steps { perform(step) }
-    if kind != .confluent { settle { $0.outcomesAtEnd = $1 } }
+    settle { $0.outcomesAtEnd = $1 }
     finish(program)
     settle { $0.finalOutcomes = $1 }
     let promises = state.withLock { state in
@@ -43,64 +38,49 @@ final class Run<Engine: System>: @unchecked Sendable {
 
   /// Records the results of all promises.
   private func settle(_ note: (inout Trace, [Int: Outcome]) -> Void) {
-    let outcomes = state.withLock { $0.promises }.mapValues { promise in
-      system.exclusively { system.outcome(promise) }
-    }
+    let outcomes = state.withLock { $0.promises }.mapValues { system.outcome($0) }
     state.withLock { note(&$0.trace, outcomes) }
   }
 
   private func finish(_ program: Program) {
     let ids = program.allSteps.map(\.id)
-    let following = Set(program.allSteps.compactMap(\.operation.follower))
-    if kind == .sequential {
+    if program.kind == .sequential {
       // Handlers that run in the meantime can create promises.
       repeat {
         drain()
-        dropResolvers(ids, following)
+        dropResolvers(ids)
         drain()
       } while system.passTime(to: 1_000_000) || state.withLock { !$0.resolvers.isEmpty }
     } else {
       // If this never happens, the trace shows the cause.
       var time = 0
       _ = Patience.isDoneInTime(limit: 10) {
-        dropResolvers(ids, following)
+        dropResolvers(ids)
         // Later each time, because a handler that runs in the meantime can start a timer.
         time += 1_000_000
-        if kind == .chaotic { _ = system.passTime(to: time) }
-        return isAtRest
+        _ = system.passTime(to: time)
+        return isAtRest(program)
       }
     }
   }
 
-  /// Whether no handler can run anymore, and only abandoned promises are pending.
-  private var isAtRest: Bool {
+  /// Whether no handler can run anymore, and no promise is pending, unless the program abandons some.
+  private func isAtRest(_ program: Program) -> Bool {
     // Checked first, because the last handler can create promises.
     guard lifetimes.liveCount == 0 else { return false }
     let (promises, hasResolvers) = state.withLock { ($0.promises, !$0.resolvers.isEmpty) }
     guard !hasResolvers else { return false }
-    guard let abandoned else { return true }
-    return promises.allSatisfy { id, promise in
-      abandoned.contains(id) || system.exclusively { system.outcome(promise) } != .pending
-    }
+    return program.abandons || promises.values.allSatisfy { system.outcome($0) != .pending }
   }
 
-  private func dropResolvers(_ ids: [Int], _ following: Set<Int>) {
+  private func dropResolvers(_ ids: [Int]) {
     for id in ids {
-      let resolver = state.withLock { $0.resolvers.removeValue(forKey: id) }
-      guard let resolver else { continue }
-      // In a confluent program, no two promises may be rejected at the same time.
-      if kind == .confluent, !following.contains(id) {
-        _ = system.exclusively { system.fulfill(resolver, id) }
-      }
-      system.exclusively { withExtendedLifetime(resolver) {} }
+      let dropped = state.withLock { $0.resolvers.removeValue(forKey: id) }
+      withExtendedLifetime(dropped) {}
     }
   }
 
-  private func drain() {
-    while [Place.first, .second].contains(where: { place in
-      system.exclusively { system.runJob(place) }
-    }) {}
-  }
+  private func drain() { while [Place.first, .second].contains(where: system.runJob) {} }
 
   // MARK: Steps
 
@@ -125,7 +105,7 @@ final class Run<Engine: System>: @unchecked Sendable {
     switch step.operation {
     case .parallel(let threads): return runInParallel(threads)
     case .advance(let ticks): return pass(ticks)
-    default: system.exclusively { act(step) }
+    default: act(step)
     }
     state.withLock { $0.trace.operationCount += 1 }
   }

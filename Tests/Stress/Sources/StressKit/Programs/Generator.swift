@@ -5,18 +5,12 @@ package struct Generator {
   private var promises: [Int] = []
   /// Promises with a resolver.
   private var pending: [Int] = []
-  /// In confluent programs, each promise is settled once, and the program either rejects no promise
-  /// or combines none.
-  private var unsettled: [Int] = []
-  private let mayReject: Bool
   /// Whether the program may abandon promises, which then stay pending.
   private let mayAbandon: Bool
 
   private init(kind: Program.Kind, seed: UInt64) {
     random = SplitMix(seed: seed)
     self.kind = kind
-    let coin = random.oneIn(2)
-    mayReject = kind != .confluent || coin
     mayAbandon = random.oneIn(4)
   }
 
@@ -36,14 +30,7 @@ package struct Generator {
   }
 
   private mutating func thread() -> [Step] {
-    let made = (promises, pending)
-    let steps = (0..<Int.random(in: 1...6, using: &random)).compactMap { _ in step(depth: 0) }
-    if kind == .confluent {
-      // Another thread may not have created its promises yet.
-      (promises, pending) = made
-      unsettled.removeAll { !pending.contains($0) }
-    }
-    return steps
+    (0..<Int.random(in: 1...6, using: &random)).compactMap { _ in step(depth: 0) }
   }
 
   private mutating func id() -> Int {
@@ -59,11 +46,11 @@ package struct Generator {
     return switch choice {
     case ..<14: make(.pending)
     case ..<16: make(.value)
-    case ..<18: mayReject ? make(.rejected) : make(.value)
+    case ..<18: make(.rejected)
     case ..<58: handler(depth)
     case ..<64: gathering()
     case ..<84: settling(depth)
-    case ..<94: kind == .confluent ? handler(depth) : cancelling(depth)
+    case ..<94: cancelling(depth)
     default: depth == 0 ? passing() : settling(depth)
     }
   }
@@ -71,10 +58,7 @@ package struct Generator {
   private mutating func make(_ operation: Operation) -> Step {
     let step = Step(id(), operation)
     promises.append(step.id)
-    if operation == .pending {
-      pending.append(step.id)
-      unsettled.append(step.id)
-    }
+    if operation == .pending { pending.append(step.id) }
     return step
   }
 
@@ -111,18 +95,18 @@ package struct Generator {
       let count = Int.random(in: 1...3, using: &random)
       operation = .reduce(source, place, count: count, body)
     case 14..<17: operation = .adopt(source, times: Int.random(in: 1...3, using: &random))
-    case 17 where kind != .confluent:
+    case 17:
       operation =
         random.oneIn(2)
         ? .uncancellable(source)
         : .timeout(source, ticks: Int.random(in: 1...5, using: &random))
     // Not in a handler, which could be part of the work that the request joins.
-    case 18 where depth == 0 && kind != .confluent:
+    case 18 where depth == 0:
       operation = .coalesced(key: Int.random(in: 0...1, using: &random), work(own, depth))
     default:
       // Not in a handler, which could wait for work that is queued behind it.
       operation =
-        depth == 0 && kind != .confluent
+        depth == 0
         ? .limited(Int.random(in: 0...1, using: &random), work(own, depth))
         : .map(source, place, body(own, depth))
     }
@@ -139,14 +123,13 @@ package struct Generator {
   private mutating func body(_ own: Int, _ depth: Int, mayThrow: Bool = true) -> Body {
     let result: Body.Result =
       switch Int.random(in: 0..<12, using: &random) {
-      case 0 where mayThrow && mayReject: .throwing
+      case 0 where mayThrow: .throwing
       case 1...6: .promise(anyPromise())
-      case 7 where kind != .confluent && random.oneIn(4): .promise(own)
+      case 7 where random.oneIn(4): .promise(own)
       default: .value
       }
-    // Chosen after the result, which must not refer to promises that these steps create. Confluent
-    // programs have none, because steps in a handler run at a time that depends on the threads.
-    guard depth < 2, kind != .confluent, random.oneIn(3) else { return Body(result) }
+    // Chosen after the result, which must not refer to promises that these steps create.
+    guard depth < 2, random.oneIn(3) else { return Body(result) }
     let count = Int.random(in: 1...2, using: &random)
     return Body(result, (0..<count).compactMap { _ in step(depth: depth + 1) })
   }
@@ -169,24 +152,18 @@ package struct Generator {
 
   private mutating func gathering() -> Step {
     let inputs = (0..<Int.random(in: 1...3, using: &random)).map { _ in anyPromise() }
-    let gathering =
-      kind == .confluent
-      ? mayReject ? .allSettled : .all
-      : Gathering.allCases.randomElement(using: &random) ?? .all
-    return make(.gather(gathering, inputs))
+    return make(.gather(Gathering.allCases.randomElement(using: &random) ?? .all, inputs))
   }
 
   private mutating func settling(_ depth: Int) -> Step? {
-    let candidates = kind == .confluent ? unsettled : pending
-    guard let target = candidates.randomElement(using: &random) else { return nil }
-    if kind == .confluent { unsettled.removeAll { $0 == target } }
+    guard let target = pending.randomElement(using: &random) else { return nil }
     switch Int.random(in: 0..<8, using: &random) {
     case 0 where mayFollow(target):
       let smaller = promises.filter { $0 < target }
       guard let other = smaller.randomElement(using: &random) else { break }
       return Step(id(), .resolve(target, with: other))
-    case ..<3 where mayReject: return Step(id(), .reject(target))
-    case 3 where mayReject: return Step(id(), .dropResolver(target))
+    case ..<3: return Step(id(), .reject(target))
+    case 3: return Step(id(), .dropResolver(target))
     case 4 where mayAbandon: return Step(id(), .abandon(target))
     default: break
     }

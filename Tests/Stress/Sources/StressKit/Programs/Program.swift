@@ -9,8 +9,6 @@ package struct Program: Sendable, Equatable {
   package enum Kind: Sendable, Equatable, CaseIterable {
     /// One thread, with executors that are run manually: every event has one correct order.
     case sequential
-    /// Several threads, but no step whose effect depends on their relative speed.
-    case confluent
     /// Several threads that concurrently settle, cancel, adopt, and drop the same promises.
     case chaotic
   }

@@ -126,8 +126,6 @@ final class PledgeSystem: System {
     }
   }
 
-  func exclusively<Result>(_ body: () -> Result) -> Result { body() }
-
   // MARK: Executors
 
   private func executor(_ place: Place) -> any PromiseExecutor {

@@ -1,6 +1,4 @@
-import Foundation
-
-// The reference: a direct implementation of the contract, with one lock, no sharing of states
+// The reference: a direct implementation of the contract for one thread, with no sharing of states
 // between promises, and no optimizations. Pledge must behave identically.
 
 /// Faults to plant in the reference, which the comparison must detect.
@@ -8,7 +6,7 @@ enum Fault: CaseIterable, Sendable {
   case none, lostObserver, doubleRun, wrongOrder, settlesTwice, forgetsToReport, cancelsTooMuch
 }
 
-/// Guarded by the world's lock, like all classes of this file.
+/// Used by one thread, like all classes of this file.
 final class ReferencePromise: @unchecked Sendable {
   /// What settles the promise.
   enum Feed {
@@ -116,20 +114,13 @@ final class ReferenceResolver: @unchecked Sendable {
   }
 
   deinit {
-    world.lock.withLock {
-      // The thread that cancels the promise first notifies the producer, and then rejects it.
-      if promise.outcome == nil, !promise.isCancelled {
-        world.reject(promise, .resolverDropped(id))
-      }
-    }
+    // A request to cancel the promise first notifies the producer, and then rejects it.
+    if promise.outcome == nil, !promise.isCancelled { world.reject(promise, .resolverDropped(id)) }
   }
 }
 
 /// The implementation of the contract.
-///
-/// `@unchecked Sendable`: all state is guarded by `lock`.
 final class ReferenceWorld: @unchecked Sendable {
-  let lock = NSRecursiveLock()
   let fault: Fault
   /// All rejections that were used to reject a promise.
   private(set) var rejections: [Rejection] = []

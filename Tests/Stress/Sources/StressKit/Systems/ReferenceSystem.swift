@@ -1,6 +1,6 @@
 /// The reference, behind the protocol that it shares with Pledge.
 ///
-/// `@unchecked Sendable`: all state is guarded by the world's lock.
+/// `@unchecked Sendable`: only one thread uses it.
 final class ReferenceSystem: System, @unchecked Sendable {
   typealias Promise = ReferencePromise
 
@@ -20,7 +20,6 @@ final class ReferenceSystem: System, @unchecked Sendable {
 
   let world: ReferenceWorld
   private let run: Int
-  private let kind: Program.Kind
   private let executors = [Executor(), Executor()]
   private let limiters = [Limiter(1), Limiter(2)]
   /// The work in progress, by key.
@@ -30,13 +29,10 @@ final class ReferenceSystem: System, @unchecked Sendable {
   private var tickets = 0
   private var now = Duration.zero
 
-  init(run: Int, kind: Program.Kind, fault: Fault = .none) {
+  init(run: Int, fault: Fault) {
     world = ReferenceWorld(fault: fault)
     self.run = run
-    self.kind = kind
   }
-
-  func exclusively<Result>(_ body: () -> Result) -> Result { world.lock.withLock(body) }
 
   // MARK: Making promises
 
@@ -224,10 +220,8 @@ final class ReferenceSystem: System, @unchecked Sendable {
 
   // MARK: Executors and time
 
-  /// Handlers on queues have no defined order; here they run in place.
   private func executor(_ place: Place) -> Executor? {
-    guard kind == .sequential, place != .immediate else { return nil }
-    return executors[place == .second ? 1 : 0]
+    place == .immediate ? nil : executors[place == .second ? 1 : 0]
   }
 
   /// Not checked, because the reference defines the expected behavior.

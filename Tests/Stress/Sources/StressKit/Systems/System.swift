@@ -45,8 +45,6 @@ protocol System: Sendable {
   func isAt(_ place: Place) -> Bool
   /// Advances the time to the next timer, if it is due by `ticks`; returns false if none is.
   func passTime(to ticks: Int) -> Bool
-  /// Runs `body` exclusively, if the system doesn't support concurrent calls.
-  func exclusively<Result>(_ body: () -> Result) -> Result
 }
 
 struct StressError: Error, Hashable {
