@@ -195,18 +195,6 @@ extension TraceTests {
       }
     }
 
-    @Test func promiseFromBeforeTheTrace_isShownAsUnknown() {
-      let (promise, resolver) = Promise<Int>.withResolvers()
-      tracing { trace in
-        let mapped = promise.map(on: .immediate) { $0 }
-        let tree = trace.pendingTree()
-        #expect(tree.says("its creation is not in the record", of: promise.id))
-        #expect(tree.says("waits, for ", of: mapped.id))
-        resolver.fulfill(1)
-        #expect(trace.pendingTree().nodes.isEmpty)
-      }
-    }
-
     @Test func promisesOfTheLibrary_haveNoPlaceInIt() {
       tracing { trace in
         let never = Promise<Int>.never

@@ -115,17 +115,6 @@ enum Canceller: CaseIterable {
     try await expectWaiting(step, canceller, isRunning: false, isStubborn: true)
   }
 
-  @Test func taskBeforeARecoveryWithAValue_isWaitedFor() async {
-    let (gate, open) = Promise<Void>.withResolvers()
-    scope.run { [self] in await stubborn(gate, "task") }.replaceError { _ in 2 }.bound(to: scope)
-      .ignoreErrors()
-    let end = scope.close()
-    #expect(end.promise.isPending)
-    open.fulfill()
-    await end.value
-    #expect(log.events == ["task ended"])
-  }
-
   enum Gathering: CaseIterable { case all, bounded, race, any, nested, resolve, onCancel }
 
   private func gather(_ gathering: Gathering, _ input: Promise<Int>) -> Promise<Void> {
@@ -163,25 +152,6 @@ enum Canceller: CaseIterable {
       await end.value
       #expect(log.events == ["ended"])
     }
-  }
-
-  @Test func manyCleanupsInARow_areAllWaitedFor() async throws {
-    let (gate, open) = Promise<Void>.withResolvers()
-    var promise = Promise<Int>.never
-    for number in 0..<200 {
-      promise = promise.finallyThen { [log] in
-        Promise {
-          _ = await gate.result
-          log.record("\(number)")
-        }
-      }
-    }
-    let bound = promise.bound(to: scope)
-    let end = scope.close()
-    try await expectCancellation(of: bound)
-    open.fulfill()
-    await end.value
-    #expect(log.count == 200)
   }
 
   @Test func ownErrorOfACancelledCleanup_staysTheError() async throws {

@@ -30,18 +30,6 @@
     #expect(!resolver.fulfill(1))
   }
 
-  @Test func timeout_stillTimesOut() async throws {
-    let clock = TestClock()
-    let (promise, resolver) = Promise<Int>.withResolvers()
-    let before = promise.timeout(after: .seconds(1), clock: clock)
-    resolver.abandon()
-    let after = promise.timeout(after: .seconds(1), clock: clock)
-    await clock.sleepers(atLeast: 2)
-    await clock.advance(by: .seconds(1))
-    try await expectRejection(of: before, with: TimeoutError.self)
-    try await expectRejection(of: after, with: TimeoutError.self)
-  }
-
   @Test func wait_throws() throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
     resolver.abandon()

@@ -105,8 +105,8 @@
     }
   }
 
-  @Test func droppedTurnsOfALongChain_takeConstantStack() {
-    onNewThread {
+  @Test func droppedTurnsOfALongChain_takeConstantStack() async {
+    await outsideTasks {
       let executor = TurnExecutor(name: "drops all") { _ in }
       var last = Promise.value(0)
       for _ in 0..<20_000 { last = last.recover(on: executor) { _ in .value(0) } }
@@ -116,8 +116,8 @@
     }
   }
 
-  @Test func turnThatIsRunAtOnce_orTwice_runsEachHandlerOnce_inConstantStack() {
-    onNewThread {
+  @Test func turnThatIsRunAtOnce_orTwice_runsEachHandlerOnce_inConstantStack() async {
+    await outsideTasks {
       let ran = CallCounter()
       let executor = TurnExecutor(name: "at once") { turn in
         turn()

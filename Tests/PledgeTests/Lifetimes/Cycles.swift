@@ -26,19 +26,6 @@
     try await lifetimes.expectNoneAlive()
   }
 
-  @Test func promisesThatReturnThemselves_areReleased() async throws {
-    do {
-      let (promise, resolver) = Promise<Int>.withResolvers()
-      let own = Box<Promise<Int>?>(nil)
-      own.value = promise.then(on: .immediate) { [t = lifetimes.track("then")] value in
-        withExtendedLifetime(t) { own.value ?? .value(value) }
-      }
-      own.value?.ignoreErrors()
-      resolver.fulfill(1)
-    }
-    try await lifetimes.expectNoneAlive()
-  }
-
   @Test func twoThatFollowEachOther_areReleasedOnceCancelled() async throws {
     do {
       let (first, firstResolver) = Promise<Int>.withResolvers()

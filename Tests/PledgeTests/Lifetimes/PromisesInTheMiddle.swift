@@ -111,24 +111,4 @@
     #expect(row.second.state == "fulfilled: 7")
     #expect(other.state == "fulfilled: 8")
   }
-
-  @Test(arguments: [false, true])
-  func cancellingTheOnlyConsumer_thatTheProgramHolds_reachesTheProducer(innermostFirst: Bool) {
-    let row = Four(innermostFirst: innermostFirst)
-    row.first.cancel()
-    for promise in [row.outer, row.first, row.second, row.inner] {
-      #expect(promise.state == "rejected: CancellationError()")
-    }
-  }
-
-  @Test(arguments: [false, true])
-  func cancellingTheOuter_sparesAnInnerOneWithAnotherConsumer(innermostFirst: Bool) {
-    let row = Four(innermostFirst: innermostFirst)
-    let other = row.first.map(on: .immediate) { $0 + 1 }
-    row.outer.cancel()
-    #expect(row.outer.state == "rejected: CancellationError()")
-    #expect(row.first.state == "pending")
-    row.resolver.fulfill(7)
-    #expect(other.state == "fulfilled: 8")
-  }
 }

@@ -41,18 +41,8 @@
     }
   }
 
-  /// Runs `body` with a stack of 512 KiB.
-  private func onSmallStack(_ body: @escaping @Sendable () -> Void) async {
-    await withCheckedContinuation { continuation in
-      DispatchQueue.global().async {
-        onNewThread(stackSize: 512 * 1024, body)
-        continuation.resume()
-      }
-    }
-  }
-
   @Test(arguments: Link.allCases) func chain_settlesAndIsReleased(link: Link) async {
-    await onSmallStack {
+    await outsideTasks {
       for outcome in [Result<Int, any Error>.success(0), .failure(Boom())] {
         let (promise, resolver) = Promise<Int>.withResolvers()
         let last = chain(from: promise, by: link)
@@ -64,19 +54,21 @@
   }
 
   @Test(arguments: Link.allCases) func chain_isCancelledAndReleased(link: Link) async {
-    await onSmallStack {
+    await outsideTasks {
       let last = chain(from: .never, by: link)
       last.cancel()
       #expect(last.isCancelled)
     }
   }
 
-  @Test(arguments: Link.allCases) func chain_isDropped(link: Link) async throws {
+  @Test(arguments: Link.allCases, [false, true])
+  func chain_isDropped(link: Link, isAbandoned: Bool) async throws {
     let lifetimes = LifetimeTracker()
-    await onSmallStack {
+    await outsideTasks {
       let (promise, resolver) = Promise<Int>.withResolvers()
       chain(from: promise, by: link)
         .done(on: .immediate) { [token = lifetimes.track("end")] _ in _ = token }.ignoreErrors()
+      if isAbandoned { resolver.abandon() }
       withExtendedLifetime(resolver) {}
     }
     try await lifetimes.expectNoneAlive()
@@ -84,7 +76,7 @@
 
   @Test func executorThatDropsItsJobs_breaksLongChainsInConstantStack() async {
     DiagnosticsLog.install()
-    await onSmallStack {
+    await outsideTasks {
       let (start, resolver) = Promise<Int>.withResolvers()
       var last = start
       for _ in 0..<links { last = last.finally(on: ClosureExecutor { _ in }) {} }
@@ -95,7 +87,7 @@
   }
 
   @Test func executorThatRunsJobsInEnqueue_runsLongChainsInConstantStack() async {
-    await onSmallStack {
+    await outsideTasks {
       let (start, resolver) = Promise<Int>.withResolvers()
       var last = start
       for _ in 0..<links { last = last.map(on: ClosureExecutor { $0.run() }) { $0 + 1 } }
@@ -104,23 +96,8 @@
     }
   }
 
-  @Test func chain_withADroppedResolver_isReleased() async {
-    await onSmallStack { [links] in
-      var last = Promise<Int> { _ in }
-      let (pending, resolver) = Promise<Int>.withResolvers()
-      var other = pending
-      for _ in 0..<links {
-        last = last.map(on: .immediate) { $0 }
-        other = other.map(on: .immediate) { $0 }
-      }
-      resolver.abandon()
-      last.ignoreErrors()
-      #expect(other.isPending)
-    }
-  }
-
   @Test func allLinksKept_areReleased() async {
-    await onSmallStack { [links] in
+    await outsideTasks { [links] in
       let (promise, resolver) = Promise<Int>.withResolvers()
       var all = [promise]
       for index in 0..<links { all.append(all[index].map(on: .immediate) { $0 + 1 }) }

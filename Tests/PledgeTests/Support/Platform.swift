@@ -1,15 +1,3 @@
-/// Runs `body` on a new thread with a stack of `stackSize` bytes, and waits until it returns.
-func onNewThread(stackSize: Int = 512 * 1024, _ body: @escaping @Sendable () -> Void) {
-  let done = DispatchSemaphore(value: 0)
-  let thread = Thread {
-    body()
-    done.signal()
-  }
-  thread.stackSize = stackSize
-  thread.start()
-  done.wait()
-}
-
 /// Blocks, as only synchronous code may.
 func wait(_ promise: Promise<Int>) throws -> Int { try promise.wait() }
 

@@ -202,13 +202,17 @@ extension Promise {
 /// Whether to run the long forms of the tests.
 let isFullRun = ProcessInfo.processInfo.environment["PLEDGE_FULL"] == "1"
 
-/// Runs `body` outside of any task, on the main queue or on a thread of its own.
+/// Runs `body` outside of any task, on the main queue, or on a thread of its own with a small stack.
+@discardableResult
 func outsideTasks<T: Sendable>(
-  onMain: Bool = false, _ body: @escaping @Sendable () throws -> T
+  onMain: Bool = false, stackSize: Int = 512 * 1024, _ body: @escaping @Sendable () throws -> T
 ) async -> Result<T, any Error> {
   await withCheckedContinuation { continuation in
     let run: @Sendable () -> Void = { continuation.resume(returning: Result { try body() }) }
-    if onMain { DispatchQueue.main.async(execute: run) } else { Thread.detachNewThread(run) }
+    if onMain { return DispatchQueue.main.async(execute: run) }
+    let thread = Thread(block: run)
+    thread.stackSize = stackSize
+    thread.start()
   }
 }
 
