@@ -7,37 +7,12 @@ import XCTest
   import FoundationNetworking
 #endif
 
-/// Responds to requests without a network; the path determines the response.
-private final class Stub: URLProtocol {
-  override class func canInit(with request: URLRequest) -> Bool { true }
-  override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
-  override func stopLoading() {}
-
-  override func startLoading() {
-    guard let url = request.url, let client, let code = Int(url.lastPathComponent) else { return }
-    guard code > 0 else {
-      client.urlProtocol(self, didFailWithError: URLError(.cannotFindHost))
-      return
-    }
-    let response = HTTPURLResponse(
-      url: url, statusCode: code, httpVersion: "HTTP/1.1",
-      headerFields: ["Content-Type": "application/json"])
-    guard let response else { return }
-    client.urlProtocol(self, didReceive: response, cacheStoragePolicy: .notAllowed)
-    client.urlProtocol(self, didLoad: Data("{\"answer\":42}".utf8))
-    client.urlProtocolDidFinishLoading(self)
-  }
-}
-
 final class FoundationTests: XCTestCase {
-  private let session: URLSession = {
-    let configuration = URLSessionConfiguration.ephemeral
-    configuration.protocolClasses = [Stub.self]
-    return URLSession(configuration: configuration)
-  }()
+  private let session = URLSession(configuration: .ephemeral)
+  private let server = LoopbackServer(body: "{\"answer\":42}")
 
   private func url(_ code: Int) throws -> URL {
-    try XCTUnwrap(URL(string: "http://example.invalid/\(code)"))
+    try XCTUnwrap(server).url.appendingPathComponent("\(code)")
   }
 
   private func value<T>(of promise: Promise<T>) throws -> T {
@@ -73,16 +48,18 @@ final class FoundationTests: XCTestCase {
     let (data, response) = try value(of: request)
     XCTAssertFalse(data.isEmpty)
     XCTAssertEqual((response as? HTTPURLResponse)?.statusCode, 200)
-    XCTAssertThrowsError(try value(of: session.dataTask(.promise, with: try url(0)))) {
-      XCTAssertEqual(($0 as NSError).code, URLError.cannotFindHost.rawValue)
+    // No server listens on port 1.
+    let closed = try XCTUnwrap(URL(string: "http://127.0.0.1:1/"))
+    XCTAssertThrowsError(try value(of: session.dataTask(.promise, with: closed))) {
+      XCTAssertEqual(($0 as NSError).code, URLError.cannotConnectToHost.rawValue)
     }
   }
 
   func testValidate() throws {
-    XCTAssertThrowsError(try value(of: session.dataTask(.promise, with: try url(404)).validate())) {
+    let (missing, closed) = (try url(404), try url(401))
+    XCTAssertThrowsError(try value(of: session.dataTask(.promise, with: missing).validate())) {
       guard let error = $0 as? PMKHTTPError else { return XCTFail("\($0)") }
-      XCTAssertEqual(
-        error.localizedDescription, "Invalid HTTP response (404) for http://example.invalid/404.")
+      XCTAssertEqual(error.localizedDescription, "Invalid HTTP response (404) for \(missing).")
       XCTAssertEqual(error.decodeResponse([String: Int].self), ["answer": 42])
       XCTAssertNil(error.decodeResponse([String].self))
       XCTAssertEqual((error.jsonDictionary as? [String: Int]), ["answer": 42])
@@ -90,30 +67,34 @@ final class FoundationTests: XCTestCase {
       XCTAssertTrue(error.description.hasPrefix("<NSHTTPResponse> "))
       XCTAssertTrue(error.description.contains("Status Code"))
     }
-    XCTAssertThrowsError(try value(of: session.dataTask(.promise, with: try url(401)).validate())) {
-      XCTAssertEqual($0.localizedDescription, "Unauthorized (http://example.invalid/401")
+    XCTAssertThrowsError(try value(of: session.dataTask(.promise, with: closed).validate())) {
+      XCTAssertEqual($0.localizedDescription, "Unauthorized (\(closed)")
     }
   }
 
   func testUploads() throws {
-    let data = session.uploadTask(.promise, with: try url(201), from: Data("x".utf8))
+    func post(_ code: Int) throws -> URLRequest {
+      var request = URLRequest(url: try url(code))
+      request.httpMethod = "POST"
+      return request
+    }
+    let data = session.uploadTask(.promise, with: try post(201), from: Data("x".utf8))
     XCTAssertEqual((try value(of: data).response as? HTTPURLResponse)?.statusCode, 201)
     let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     try Data("x".utf8).write(to: file)
     defer { try? FileManager.default.removeItem(at: file) }
-    let upload = session.uploadTask(.promise, with: try url(202), fromFile: file)
+    let upload = session.uploadTask(.promise, with: try post(202), fromFile: file)
     XCTAssertEqual((try value(of: upload).response as? HTTPURLResponse)?.statusCode, 202)
   }
 
   func testDownload() throws {
     let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     defer { try? FileManager.default.removeItem(at: file) }
-    let server = try XCTUnwrap(OneAnswerServer(body: "{\"answer\":42}"))
-    let session = URLSession(configuration: .ephemeral)
-    let promise = session.downloadTask(.promise, with: server.url, to: file)
-    XCTAssertEqual(try value(of: promise).saveLocation, file)
+    let url = try url(200)
+    XCTAssertEqual(
+      try value(of: session.downloadTask(.promise, with: url, to: file)).saveLocation, file)
     XCTAssertEqual(try Data(contentsOf: file).count, 13)
-    XCTAssertThrowsError(try value(of: session.downloadTask(.promise, with: server.url, to: file)))
+    XCTAssertThrowsError(try value(of: session.downloadTask(.promise, with: url, to: file)))
   }
 
   func testNotification() {

@@ -116,8 +116,8 @@ final class RequestsGuideTests: XCTestCase {
     answers.fulfill()
   }
 
-  private func server(_ body: String = "{\"answer\":42}") throws -> OneAnswerServer {
-    try XCTUnwrap(OneAnswerServer(body: body))
+  private func server(_ body: String = "{\"answer\":42}") throws -> LoopbackServer {
+    try XCTUnwrap(LoopbackServer(body: body))
   }
 
   private func expect(_ texts: String...) {

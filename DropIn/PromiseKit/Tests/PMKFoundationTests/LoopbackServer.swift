@@ -1,9 +1,8 @@
 import Foundation
 
-/// A server on the loopback interface that gives the same response to every request.
-///
-/// Used for downloads, to which a `URLProtocol` can't respond on Linux.
-final class OneAnswerServer: @unchecked Sendable {
+/// A server on the loopback interface that responds to every request with the same body, and with the
+/// status that is its path, or 200.
+final class LoopbackServer: @unchecked Sendable {
   // Immutable after `init`.
   private let socketNumber: Int32
   let url: URL
@@ -30,16 +29,21 @@ final class OneAnswerServer: @unchecked Sendable {
     }
     guard let port, let url = URL(string: "http://127.0.0.1:\(port)/") else { return nil }
     self.url = url
-    let answer = """
-      HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n\r\n\(body)
-      """
     Thread.detachNewThread {
       while true {
         let connection = accept(number, nil, nil)
         guard connection >= 0 else { return }
         var request = [UInt8](repeating: 0, count: 4096)
         _ = recv(connection, &request, request.count, 0)
+        let path = String(decoding: request, as: UTF8.self).split(separator: " ").dropFirst().first
+        let answer = """
+          HTTP/1.1 \(path.flatMap { Int($0.dropFirst()) } ?? 200) Some\r\nContent-Length: \(body.utf8.count)\r\n\
+          Connection: close\r\n\r\n\(body)
+          """
         _ = answer.withCString { send(connection, $0, strlen($0), 0) }
+        // A connection that is closed with unread data loses the response.
+        shutdown(connection, Int32(SHUT_WR))
+        while recv(connection, &request, request.count, 0) > 0 {}
         close(connection)
       }
     }
