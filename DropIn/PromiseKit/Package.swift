@@ -9,6 +9,7 @@ let pledgeProducts: [Target.Dependency] = [
   .product(name: "Pledge", package: "Pledge", condition: .when(traits: ["Static"])),
   .product(name: "Pledge-Dynamic", package: "Pledge", condition: .when(traits: ["Dynamic"])),
 ]
+let pledgeTesting = Target.Dependency.product(name: "PledgeTesting", package: "Pledge")
 
 let package = Package(
   name: "PromiseKit",
@@ -33,12 +34,14 @@ let package = Package(
     .target(name: "PromiseKit", dependencies: pledgeProducts),
     .target(name: "PMKFoundation", dependencies: ["PromiseKit"]),
     .testTarget(
-      name: "PromiseKitTests", dependencies: ["PromiseKit"],
+      name: "PromiseKitTests", dependencies: ["PromiseKit", pledgeTesting],
       swiftSettings: [.swiftLanguageMode(.v5)]),
     .testTarget(name: "PromiseKitSwift6Tests", dependencies: ["PromiseKit"]),
     .testTarget(
       name: "PMKFoundationTests",
-      dependencies: ["PMKFoundation", .product(name: "PledgeFoundation", package: "Pledge")],
+      dependencies: [
+        "PMKFoundation", .product(name: "PledgeFoundation", package: "Pledge"), pledgeTesting,
+      ],
       swiftSettings: [.swiftLanguageMode(.v5)]),
   ],
   swiftLanguageModes: [.v6]

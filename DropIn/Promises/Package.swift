@@ -35,7 +35,10 @@ let package = Package(
     .target(name: "PromisesTestHelpers", dependencies: ["Promises"]),
     .testTarget(
       name: "PromisesTests",
-      dependencies: ["FBLPromises", "Promises", "PromisesTestHelpers"] + pledgeProducts,
+      dependencies: [
+        "FBLPromises", "Promises", "PromisesTestHelpers",
+        .product(name: "PledgeTesting", package: "Pledge"),
+      ] + pledgeProducts,
       swiftSettings: [.swiftLanguageMode(.v5)]),
     .testTarget(name: "PromisesSwift6Tests", dependencies: ["Promises"]),
     .testTarget(

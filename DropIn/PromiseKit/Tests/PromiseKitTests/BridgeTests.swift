@@ -64,10 +64,10 @@ final class BridgeTests: PromiseKitTestCase {
     defer { PromiseDiagnostics.setUnhandledRejectionHandler(nil) }
     let failed = PromiseKit.Promise<Int>(error: TestError.dummy)
     _ = failed.pledge.map(on: .immediate) { $0 }
-    XCTAssertEqual(reports.values, ["dummy"])
+    XCTAssertEqual(reports.events, ["dummy"])
     _ = PromiseKit.Promise<Int>(error: PMKError.cancelled).pledge
     _ = failed.pledge.promiseKit
-    XCTAssertEqual(reports.values, ["dummy"])
+    XCTAssertEqual(reports.events, ["dummy"])
   }
 
   func testDroppedResolverBreaksThePledge() {

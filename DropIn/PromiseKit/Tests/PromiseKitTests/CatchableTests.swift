@@ -14,9 +14,9 @@ final class CatchableTests: PromiseKitTestCase {
         recorder.record("finally")
         done.fulfill()
       }
-    XCTAssertEqual(recorder.values, [])
+    XCTAssertEqual(recorder.events, [])
     wait(for: [done], timeout: 60)
-    XCTAssertEqual(recorder.values, ["catch dummy", "finally"])
+    XCTAssertEqual(recorder.events, ["catch dummy", "finally"])
   }
 
   func testFinallyAfterAValue() {
@@ -28,7 +28,7 @@ final class CatchableTests: PromiseKitTestCase {
     XCTAssertEqual(count, 1)
     Promise<Int>(error: TestError.dummy).catch(on: nil) { _ in }
     Promise.value(1).catch(on: nil) { _ in }
-    XCTAssertEqual(log.values, [], "no finalizer was pending when it was deallocated")
+    XCTAssertEqual(log.events, [], "no finalizer was pending when it was deallocated")
   }
 
   /// Every two handlers of an error run in the order in which they were attached, whichever they are,
@@ -70,7 +70,7 @@ final class CatchableTests: PromiseKitTestCase {
         second.attach(promise, queue) { recorder.record("second") }
         resolver.reject(TestError.dummy)
         queue.sync {}
-        XCTAssertEqual(recorder.values, ["first", "second"], "\(first.name); \(second.name)")
+        XCTAssertEqual(recorder.events, ["first", "second"], "\(first.name); \(second.name)")
       }
     }
   }
@@ -161,7 +161,7 @@ final class CatchableTests: PromiseKitTestCase {
     XCTAssertEqual(error(of: failed) as? TestError, .dummy)
     let cancelled = Promise<Int>(error: PMKError.cancelled).ensure { recorder.record(3) }
     XCTAssertNotNil(error(of: cancelled))
-    XCTAssertEqual(recorder.values, [1, 2, 3])
+    XCTAssertEqual(recorder.events, [1, 2, 3])
   }
 
   func testEnsureThen() throws {
@@ -173,7 +173,7 @@ final class CatchableTests: PromiseKitTestCase {
       recorder.record("ensure")
       return guarantee
     }
-    XCTAssertEqual(recorder.values, ["ensure"])
+    XCTAssertEqual(recorder.events, ["ensure"])
     XCTAssertTrue(promise.isPending)
     end.suspend()
     resolve(())
@@ -190,7 +190,7 @@ final class CatchableTests: PromiseKitTestCase {
     Promise<Int>(error: TestError.dummy).cauterize().finally { done.fulfill() }
     Promise<Int>(error: PMKError.cancelled).cauterize().finally { done.fulfill() }
     wait(for: [done], timeout: 60)
-    XCTAssertEqual(log.values, ["cauterized(PromiseKitTests.TestError.dummy)"])
+    XCTAssertEqual(log.events, ["cauterized(PromiseKitTests.TestError.dummy)"])
   }
 
   func testFinalizerOfAPromiseThatGoesAway() {
@@ -199,7 +199,7 @@ final class CatchableTests: PromiseKitTestCase {
       promise.catch { _ in }
     }
     XCTAssertEqual(
-      log.values.sorted(), ["pendingGuaranteeDeallocated", "pendingPromiseDeallocated"])
+      log.events.sorted(), ["pendingGuaranteeDeallocated", "pendingPromiseDeallocated"])
   }
 
   func testErrorsAreNotReported() throws {

@@ -152,7 +152,7 @@ final class WhenConcurrentlyTests: PromiseKitTestCase {
       let work = AnyIterator<Promise<Int>> { Promise<Int>.pending().promise }
       _ = when(fulfilled: work, concurrently: 1)
     }
-    XCTAssertEqual(log.values.first, "pendingPromiseDeallocated")
+    XCTAssertEqual(log.events.first, "pendingPromiseDeallocated")
   }
 }
 

@@ -9,7 +9,7 @@ final class DepthTests: PromiseKitTestCase {
     for _ in 0..<100_000 { guarantee = guarantee.map(on: nil) { $0 + 1 } }
     resolve(0)
     XCTAssertEqual(guarantee.value, 100_000)
-    XCTAssertEqual(log.values, [])
+    XCTAssertEqual(log.events, [])
   }
 
   func testDroppedLongChain() {
@@ -34,7 +34,7 @@ final class DepthTests: PromiseKitTestCase {
       }
     }
     XCTAssertEqual(try value(of: step(0)), 100_000)
-    XCTAssertEqual(log.values, [])
+    XCTAssertEqual(log.events, [])
   }
 
   // A thread with a stack of 512 KiB, like Dispatch's worker threads.
@@ -64,7 +64,7 @@ final class DepthTests: PromiseKitTestCase {
           link(count) { $0 == 50_000 ? .value($0) : step($0 + 1) }
         }
         XCTAssertEqual(step(0).value, 50_000)
-        XCTAssertEqual(log.values, [])
+        XCTAssertEqual(log.events, [])
       }
     }
   }
@@ -78,7 +78,7 @@ final class DepthTests: PromiseKitTestCase {
       }
       _ = step(0)
     }
-    XCTAssertEqual(log.values, Array(repeating: "pendingGuaranteeDeallocated", count: 102))
+    XCTAssertEqual(log.events, Array(repeating: "pendingGuaranteeDeallocated", count: 102))
   }
 
   func testDroppedNestOfPipes() {

@@ -60,14 +60,14 @@ final class GuaranteeTests: PromiseKitTestCase {
 
   func testDroppedGuaranteeLogs() {
     do { _ = Guarantee<Int>.pending() }
-    XCTAssertEqual(log.values, ["pendingGuaranteeDeallocated"])
+    XCTAssertEqual(log.events, ["pendingGuaranteeDeallocated"])
     do { _ = Guarantee<Int> { _ in } }
-    XCTAssertEqual(log.values.count, 2)
+    XCTAssertEqual(log.events.count, 2)
     do {
       let (_, resolve) = Guarantee<Int>.pending()
       resolve(1)
     }
-    XCTAssertEqual(log.values.count, 2)
+    XCTAssertEqual(log.events.count, 2)
   }
 
   func testFunctionAndObjectKeepTheStorage() {
@@ -75,11 +75,11 @@ final class GuaranteeTests: PromiseKitTestCase {
     do { resolve = Guarantee<Int>.pending().resolve }
     var guarantee: Guarantee<Int>? = Guarantee<Int>.pending().guarantee
     XCTAssertTrue(resolve != nil && guarantee?.isPending == true)
-    XCTAssertEqual(log.values, [])
+    XCTAssertEqual(log.events, [])
     resolve = nil
-    XCTAssertEqual(log.values.count, 1)
+    XCTAssertEqual(log.events.count, 1)
     guarantee = nil
-    XCTAssertEqual(log.values.count, 2)
+    XCTAssertEqual(log.events.count, 2)
   }
 
   func testDroppedChainLogsOncePerLink() {
@@ -87,7 +87,7 @@ final class GuaranteeTests: PromiseKitTestCase {
       let (guarantee, _) = Guarantee<Int>.pending()
       guarantee.map { $0 }.then { Guarantee.value($0) }.done { _ in }
     }
-    XCTAssertEqual(log.values, Array(repeating: "pendingGuaranteeDeallocated", count: 4))
+    XCTAssertEqual(log.events, Array(repeating: "pendingGuaranteeDeallocated", count: 4))
   }
 
   func testResolvedChainLogsNothing() throws {
@@ -102,16 +102,16 @@ final class GuaranteeTests: PromiseKitTestCase {
     try value(of: other.done { _ in })
     _ = try value(of: when(guarantees: [guarantee, .value(2)]))
     _ = try value(of: when(resolved: [Promise.value(1)]))
-    XCTAssertEqual(log.values, [])
+    XCTAssertEqual(log.events, [])
   }
 
   func testDroppedInnerGuaranteeLogsForTheOuterOneToo() {
     do { Guarantee.value(1).then(on: nil) { _ in Guarantee<Int>.pending().guarantee } }
-    XCTAssertEqual(log.values.count, 2)
+    XCTAssertEqual(log.events.count, 2)
   }
 
   func testDroppedInputOfACombinator() {
     do { _ = when(guarantees: [Guarantee<Int>.pending().guarantee]) }
-    XCTAssertEqual(log.values.first, "pendingGuaranteeDeallocated")
+    XCTAssertEqual(log.events.first, "pendingGuaranteeDeallocated")
   }
 }

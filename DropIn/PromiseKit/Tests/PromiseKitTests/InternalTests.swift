@@ -19,7 +19,7 @@ final class InternalTests: PromiseKitTestCase {
     resolver.box.seal(.fulfilled(1))
     XCTAssertEqual(promise.value, 1)
     do { _ = Resolver(Promise<Int>(.pending).box) }
-    XCTAssertEqual(log.values, ["pendingPromiseDeallocated"])
+    XCTAssertEqual(log.events, ["pendingPromiseDeallocated"])
   }
 
   func testGuaranteePipeWithoutResult() {

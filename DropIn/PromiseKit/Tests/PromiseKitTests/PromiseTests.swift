@@ -116,13 +116,13 @@ final class PromiseTests: PromiseKitTestCase {
   func testWait() throws {
     let promise = after(.milliseconds(5)).then(on: nil) { Promise.value(1) }
     XCTAssertEqual(try promise.wait(), 1)
-    XCTAssertEqual(log.values, ["waitOnMainThread"])
+    XCTAssertEqual(log.events, ["waitOnMainThread"])
     XCTAssertEqual(try promise.wait(), 1)
-    XCTAssertEqual(log.values, ["waitOnMainThread", "waitOnMainThread"])
+    XCTAssertEqual(log.events, ["waitOnMainThread", "waitOnMainThread"])
     XCTAssertThrowsError(try Promise<Int>(error: TestError.dummy).wait())
-    XCTAssertEqual(log.values.count, 3)
+    XCTAssertEqual(log.events.count, 3)
     XCTAssertEqual(after(.milliseconds(5)).map(on: nil) { 7 }.wait(), 7)
-    XCTAssertEqual(log.values.count, 4)
+    XCTAssertEqual(log.events.count, 4)
   }
 
   func testWaitOffTheMainThreadDoesNotLog() throws {
@@ -130,7 +130,7 @@ final class PromiseTests: PromiseKitTestCase {
       after(.milliseconds(1)).map(on: nil) { 8 }.wait()
     }
     XCTAssertEqual(try value(of: promise), 8)
-    XCTAssertEqual(log.values, [])
+    XCTAssertEqual(log.events, [])
   }
 
   func testUpstreamKeepsDownstream() {
@@ -138,7 +138,7 @@ final class PromiseTests: PromiseKitTestCase {
     let recorder = Recorder<Int>()
     do { _ = promise.map(on: nil) { $0 + 1 }.done(on: nil) { recorder.record($0) } }
     seal.fulfill(1)
-    XCTAssertEqual(recorder.values, [2])
+    XCTAssertEqual(recorder.events, [2])
   }
 
   func testNonSendableValues() throws {

@@ -37,13 +37,13 @@ final class ResolverTests: PromiseKitTestCase {
 
   func testDroppedResolverLogs() {
     let promise = Promise<Int>.pending().promise
-    XCTAssertEqual(log.values, ["pendingPromiseDeallocated"])
+    XCTAssertEqual(log.events, ["pendingPromiseDeallocated"])
     XCTAssertTrue(promise.isPending)
     do { let (_, seal) = Promise<Int>.pending(); seal.fulfill(1) }
     do { _ = Promise<Int> { $0.reject(TestError.dummy) } }
-    XCTAssertEqual(log.values.count, 1)
+    XCTAssertEqual(log.events.count, 1)
     do { _ = Promise<Int> { _ in } }
-    XCTAssertEqual(log.values.count, 2)
+    XCTAssertEqual(log.events.count, 2)
   }
 
   func testDerivedPromisesDoNotLogButTap() {
@@ -51,12 +51,12 @@ final class ResolverTests: PromiseKitTestCase {
       let (promise, _) = Promise<Int>.pending()
       _ = promise.map { $0 }.done { _ in }
     }
-    XCTAssertEqual(log.values, ["pendingPromiseDeallocated"])
+    XCTAssertEqual(log.events, ["pendingPromiseDeallocated"])
     do {
       let (promise, _) = Promise<Int>.pending()
       _ = promise.tap { _ in }
     }
-    XCTAssertEqual(log.values.count, 3)
+    XCTAssertEqual(log.events.count, 3)
   }
 
   func testHandlersOfADroppedResolverAreNeverCalledAndGo() {

@@ -1,20 +1,11 @@
 import Foundation
+@_exported import PledgeTesting
 import PromiseKit
 import XCTest
 
 enum TestError: Error, Equatable {
   case dummy
   case other
-}
-
-/// The events that handlers record, on any thread.
-final class Recorder<Value>: @unchecked Sendable {
-  // Guarded by `lock`.
-  private var recorded: [Value] = []
-  private let lock = NSLock()
-
-  func record(_ value: Value) { lock.withLock { recorded.append(value) } }
-  var values: [Value] { lock.withLock { recorded } }
 }
 
 /// A test that can change `conf`, which is restored afterward, and that records log events.

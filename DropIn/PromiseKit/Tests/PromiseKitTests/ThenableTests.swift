@@ -68,7 +68,7 @@ final class ThenableTests: PromiseKitTestCase {
       recorder.record("tap \($0.isFulfilled)")
     }
     XCTAssertEqual(error(of: rejected) as? TestError, .dummy)
-    XCTAssertEqual(recorder.values, ["done 1", "get 2", "tap fulfilled(3)", "tap false"])
+    XCTAssertEqual(recorder.events, ["done 1", "get 2", "tap fulfilled(3)", "tap false"])
     XCTAssertTrue(Promise.value(1).asVoid().isFulfilled)
   }
 
@@ -104,10 +104,10 @@ final class ThenableTests: PromiseKitTestCase {
       Promise().done { recorder.record("handler") }.cauterize()
       recorder.record("after")
     }
-    XCTAssertEqual(recorder.values, [])
+    XCTAssertEqual(recorder.events, [])
     try value(of: inner)
     try value(of: Promise().done {})
-    XCTAssertEqual(recorder.values, ["after", "handler"])
+    XCTAssertEqual(recorder.events, ["after", "handler"])
   }
 
   func testHandlersOfOneQueueRunInOrder() throws {
@@ -120,7 +120,7 @@ final class ThenableTests: PromiseKitTestCase {
     seal.fulfill(1)
     _ = promise.get { _ in recorder.record(3) }
     try value(of: promise.done { _ in recorder.record(4) })
-    XCTAssertEqual(recorder.values, [0, 1, 2, 3, 4])
+    XCTAssertEqual(recorder.events, [0, 1, 2, 3, 4])
   }
 
   func testFlags() throws {

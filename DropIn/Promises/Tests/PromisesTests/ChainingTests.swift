@@ -5,45 +5,45 @@ import XCTest
 
 final class ChainingTests: XCTestCase {
   func test_catch_seesTheErrorAndPassesItOn() {
-    let log = Log()
+    let log = Recorder<String>()
     let fulfilled = Promise(1).catch { _ in XCTFail("called") }
     let queue = MarkedQueue()
     let promise = Promise<Int>(Failure.first)
-      .catch { error in log.add("\(error as? Failure == .first)") }
-      .catch(on: queue.queue) { _ in log.add("\(queue.isCurrent)") }
+      .catch { error in log.record("\(error as? Failure == .first)") }
+      .catch(on: queue.queue) { _ in log.record("\(queue.isCurrent)") }
     settle()
     XCTAssertEqual(fulfilled.value, 1)
-    XCTAssertEqual(log.all, ["true", "true"])
+    XCTAssertEqual(log.events, ["true", "true"])
     XCTAssertEqual(promise.error as? Failure, .first)
   }
 
   func test_catch_givesNSErrorsAsTheyAre_orAsPromiseErrors() {
-    let log = Log()
+    let log = Recorder<String>()
     let error = NSError(domain: "test", code: 1, userInfo: ["key": "value"])
-    Promise<Int>(error).catch { log.add("\($0 as NSError === error)") }
+    Promise<Int>(error).catch { log.record("\($0 as NSError === error)") }
     for code in [1, 2, 3] {
       Promise<Int>(NSError(domain: PromiseError.errorDomain, code: code)).catch {
-        log.add(($0 as? PromiseError).map { "\($0)" } ?? "\(($0 as NSError).code)")
+        log.record(($0 as? PromiseError).map { "\($0)" } ?? "\(($0 as NSError).code)")
       }
     }
     settle()
-    XCTAssertEqual(log.all, ["true", "timedOut", "validationFailure", "3"])
+    XCTAssertEqual(log.events, ["true", "timedOut", "validationFailure", "3"])
   }
 
   func test_always_runsForBothOutcomesAndPassesThemOn() {
-    let log = Log()
-    let value = Promise(1).always { log.add("value") }
-    let error = Promise<Int>(Failure.first).always { log.add("error") }
+    let log = Recorder<String>()
+    let value = Promise(1).always { log.record("value") }
+    let error = Promise<Int>(Failure.first).always { log.record("error") }
     settle()
-    XCTAssertEqual(log.all, ["value", "error"])
+    XCTAssertEqual(log.events, ["value", "error"])
     XCTAssertEqual(value.value, 1)
     XCTAssertEqual(error.error as? Failure, .first)
   }
 
   func test_recover_replacesTheError() {
-    let log = Log()
+    let log = Recorder<String>()
     let value = Promise<Int>(Failure.first).recover { error -> Int in
-      log.add("\(error as? Failure == .first)")
+      log.record("\(error as? Failure == .first)")
       return 1
     }
     let promise = Promise<Int>(Failure.first).recover { _ in Promise<Int> { 2 } }
@@ -58,7 +58,7 @@ final class ChainingTests: XCTestCase {
       return Promise(4)
     }
     settle()
-    XCTAssertEqual(log.all, ["true"])
+    XCTAssertEqual(log.events, ["true"])
     XCTAssertEqual(value.value, 1)
     XCTAssertEqual(promise.value, 2)
     XCTAssertEqual(thrown.error as? Failure, .second)
@@ -74,20 +74,20 @@ final class ChainingTests: XCTestCase {
       XCTFail("called")
       return true
     }
-    let log = Log()
-    refused.catch { log.add("\($0 is PromiseError)") }
+    let log = Recorder<String>()
+    refused.catch { log.record("\($0 is PromiseError)") }
     settle()
     XCTAssertEqual(accepted.value, 1)
     XCTAssertEqual(refused.error as? PromiseError, .validationFailure)
     XCTAssertEqual(failed.error as? Failure, .first)
-    XCTAssertEqual(log.all, ["true"])
+    XCTAssertEqual(log.events, ["true"])
   }
 
   func test_reduce_goesFromLeftToRight() {
-    let log = Log()
+    let log = Recorder<String>()
     let promise = Promise("0").reduce(1, 2, 3) { text, number in
       Promise<String> {
-        log.add("\(number)")
+        log.record("\(number)")
         return "\(text), \(number)"
       }
     }
@@ -99,23 +99,23 @@ final class ChainingTests: XCTestCase {
     }
     settle()
     XCTAssertEqual(promise.value, "0, 1, 2, 3")
-    XCTAssertEqual(log.all, ["1", "2", "3"])
+    XCTAssertEqual(log.events, ["1", "2", "3"])
     XCTAssertEqual(sequence.value, 6)
     XCTAssertEqual(labelled.value, 3)
     XCTAssertEqual(lazily.value, 5)
   }
 
   func test_reduce_endsWithTheFirstError() {
-    let log = Log()
+    let log = Recorder<String>()
     let promise = Promise(0).reduce([1, 2, 3]) { sum, number -> Promise<Int> in
-      log.add("\(number)")
+      log.record("\(number)")
       if number == 2 { throw Failure.first }
       return Promise(sum + number)
     }
     let rejected = Promise(0).reduce([1, 2]) { _, _ in Promise(Failure.second) }
     settle()
     XCTAssertEqual(promise.error as? Failure, .first)
-    XCTAssertEqual(log.all, ["1", "2"])
+    XCTAssertEqual(log.events, ["1", "2"])
     XCTAssertEqual(rejected.error as? Failure, .second)
   }
 

@@ -36,10 +36,10 @@ final class CreationTests: XCTestCase {
     let promise = Promise<Int?>(nil)
     XCTAssertTrue(promise.isFulfilled)
     XCTAssertNil(promise.value as Any?)
-    let log = Log()
-    promise.then { log.add("\($0 as Any)") }
+    let log = Recorder<String>()
+    promise.then { log.record("\($0 as Any)") }
     settle()
-    XCTAssertEqual(log.all, ["nil"])
+    XCTAssertEqual(log.events, ["nil"])
   }
 
   func test_firstResolutionWins() {
@@ -151,8 +151,8 @@ final class CreationTests: XCTestCase {
   func test_fulfillAndReject_fromManyThreads_resolveOnce() {
     for _ in 0..<50 {
       let promise = Promise<Int>()
-      let log = Log()
-      promise.then { log.add("\($0)") }.catch { _ in log.add("error") }
+      let log = Recorder<String>()
+      promise.then { log.record("\($0)") }.catch { _ in log.record("error") }
       DispatchQueue.concurrentPerform(iterations: 8) { index in
         if index % 2 == 0 { promise.fulfill(index) } else { promise.reject(Failure.first) }
       }

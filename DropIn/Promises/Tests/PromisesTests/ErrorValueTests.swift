@@ -58,20 +58,20 @@ final class ErrorValueTests: XCTestCase {
   func test_nilAsAny_comesAsNSNull() {
     let promise = Promise<Any?>(nil)
     XCTAssertNil(promise.value as Any?)
-    let log = Log()
-    let next = promise.then { log.add("\($0 is NSNull)") }.always {}.catch { _ in }
+    let log = Recorder<String>()
+    let next = promise.then { log.record("\($0 is NSNull)") }.always {}.catch { _ in }
     settle()
-    XCTAssertEqual(log.all, ["true"])
+    XCTAssertEqual(log.events, ["true"])
     XCTAssertTrue(next.value is NSNull)
     XCTAssertTrue(try awaitPromise(promise) is NSNull)
   }
 
   func test_nestedOptionals_keepTheirShape() {
     let promise = Promise<Int??>(.some(nil))
-    let log = Log()
-    promise.then { log.add($0 == nil ? "outer" : "inner") }
+    let log = Recorder<String>()
+    promise.then { log.record($0 == nil ? "outer" : "inner") }
     settle()
-    XCTAssertEqual(log.all, ["inner"])
+    XCTAssertEqual(log.events, ["inner"])
   }
 }
 

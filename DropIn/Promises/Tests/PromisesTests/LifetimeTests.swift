@@ -69,8 +69,8 @@ final class LifetimeTests: XCTestCase {
   }
 
   func test_promiseWithoutResolver_isReleasedSilently() {
-    let reports = Log()
-    PromiseDiagnostics.setUnhandledRejectionHandler { reports.add("\($0)") }
+    let reports = Recorder<String>()
+    PromiseDiagnostics.setUnhandledRejectionHandler { reports.record("\($0)") }
     defer { PromiseDiagnostics.setUnhandledRejectionHandler(nil) }
     weak var weakPromise: Promise<Int>?
     weak var derived: Promise<Int>?
@@ -94,7 +94,7 @@ final class LifetimeTests: XCTestCase {
     XCTAssertNil(weakPromise)
     XCTAssertNil(derived)
     XCTAssertEqual(Tracked.count, 0)
-    XCTAssertEqual(reports.all, [])
+    XCTAssertEqual(reports.events, [])
   }
 
   func test_upstreamThatGoesAway_leavesTheDerivedPromisePending() {
@@ -133,8 +133,8 @@ final class LifetimeTests: XCTestCase {
   }
 
   func test_rejections_areNeverReported() {
-    let reports = Log()
-    PromiseDiagnostics.setUnhandledRejectionHandler { reports.add("\($0)") }
+    let reports = Recorder<String>()
+    PromiseDiagnostics.setUnhandledRejectionHandler { reports.record("\($0)") }
     defer { PromiseDiagnostics.setUnhandledRejectionHandler(nil) }
     do {
       let promise = Promise<Int>()
@@ -153,7 +153,7 @@ final class LifetimeTests: XCTestCase {
     }
     settle()
     runMainQueue()
-    XCTAssertEqual(reports.all, [])
+    XCTAssertEqual(reports.events, [])
   }
 
   func test_group_holdsPendingPromisesAndHandlers() {

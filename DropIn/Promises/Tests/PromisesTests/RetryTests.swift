@@ -17,9 +17,9 @@ final class RetryTests: XCTestCase {
   }
 
   func test_retry_triesAgainAndEndsWithTheLastError() {
-    let log = Log()
+    let log = Recorder<String>()
     let promise = retry(attempts: 3, delay: 0.01) { () -> Promise<Int> in
-      log.add("try")
+      log.record("try")
       return Promise(log.count < 4 ? Failure.first : Failure.second)
     }
     settle()
@@ -29,14 +29,14 @@ final class RetryTests: XCTestCase {
 
   func test_retry_whenItThrows_triesAgainOnTheQueue() {
     let queue = MarkedQueue()
-    let log = Log()
+    let log = Recorder<String>()
     let promise = retry(on: queue.queue, attempts: 2, delay: 0.01) { () -> Promise<Int> in
-      log.add("\(queue.isCurrent)")
+      log.record("\(queue.isCurrent)")
       if log.count < 3 { throw Failure.first }
       return Promise(42)
     }
     settle()
-    XCTAssertEqual(log.all, ["false", "true", "true"])
+    XCTAssertEqual(log.events, ["false", "true", "true"])
     XCTAssertEqual(promise.value, 42)
   }
 
@@ -45,20 +45,20 @@ final class RetryTests: XCTestCase {
       (3, 0, 4, ["3 first", "2 first", "1 first"]), (5, 5, 2, ["5 first", "4 first"]),
       (0, 0, 1, []), (-1, 0, 1, []),
     ] {
-      let (calls, asked) = (Log(), Log())
+      let (calls, asked) = (Recorder<String>(), Recorder<String>())
       let promise = retry(
         attempts: attempts, delay: 0.01,
         condition: { count, error in
-          asked.add("\(count) \(error)")
+          asked.record("\(count) \(error)")
           return count >= least
         }
       ) { () -> Promise<Int> in
-        calls.add("try")
+        calls.record("try")
         return Promise(Failure.first)
       }
       settle()
       XCTAssertEqual(calls.count, tries)
-      XCTAssertEqual(asked.all, questions)
+      XCTAssertEqual(asked.events, questions)
       XCTAssertEqual(promise.error as? Failure, .first)
     }
   }
@@ -66,10 +66,10 @@ final class RetryTests: XCTestCase {
   func test_retry_byDefault_triesAgainOnceAfterOneSecond() {
     XCTAssertEqual(__FBLPromiseRetryDefaultAttemptsCount, 1)
     XCTAssertEqual(__FBLPromiseRetryDefaultDelayInterval, 1.0)
-    let log = Log()
+    let log = Recorder<String>()
     let start = Date()
     let promise = retry { () -> Promise<Int> in
-      log.add("try")
+      log.record("try")
       return Promise(Failure.first)
     }
     settle()

@@ -1,4 +1,5 @@
 import Foundation
+@_exported import PledgeTesting
 import XCTest
 
 @testable import Promises
@@ -27,22 +28,10 @@ func spin(
 /// doesn't happen.
 func runMainQueue() {
   for _ in 0..<10 {
-    let hasRun = Log()
-    DispatchQueue.main.async { hasRun.add("") }
+    let hasRun = Recorder<String>()
+    DispatchQueue.main.async { hasRun.record("") }
     spin(until: hasRun.count == 1)
   }
-}
-
-/// An ordered log of events.
-///
-/// Guarded by its lock.
-final class Log: @unchecked Sendable {
-  private let lock = NSLock()
-  private var lines: [String] = []
-
-  func add(_ line: String) { lock.withLock { lines.append(line) } }
-  var all: [String] { lock.withLock { lines } }
-  var count: Int { lock.withLock { lines.count } }
 }
 
 /// An error that the tests define.
@@ -59,15 +48,13 @@ var memory: Int {
 
 /// A serial queue that can check whether code runs on it.
 struct MarkedQueue {
-  private static let key = DispatchSpecificKey<String>()
   let queue: DispatchQueue
-  private let label: String
+  private let probe: ExecutorProbe
 
-  init(_ label: String = #function, attributes: DispatchQueue.Attributes = []) {
-    self.label = label
-    queue = DispatchQueue(label: label, attributes: attributes)
-    queue.setSpecific(key: Self.key, value: label)
+  init(_ label: String = #function) {
+    queue = DispatchQueue(label: label)
+    probe = ExecutorProbe(queue)
   }
 
-  var isCurrent: Bool { DispatchQueue.getSpecific(key: Self.key) == label }
+  var isCurrent: Bool { probe.isCurrent }
 }

@@ -20,13 +20,13 @@ final class ThenTests: XCTestCase {
   }
 
   func test_then_withVoid_passesTheValueOn() {
-    let log = Log()
-    let promise: Promise<Int> = Promise(6).then { log.add("\($0)") }.then { value in
-      log.add("\(value)")
+    let log = Recorder<String>()
+    let promise: Promise<Int> = Promise(6).then { log.record("\($0)") }.then { value in
+      log.record("\(value)")
     }
     settle()
     XCTAssertEqual(promise.value, 6)
-    XCTAssertEqual(log.all, ["6", "6"])
+    XCTAssertEqual(log.events, ["6", "6"])
   }
 
   func test_then_whenRejected_isNotCalled() {
@@ -73,21 +73,21 @@ final class ThenTests: XCTestCase {
   }
 
   func test_then_toVoidPromise_whereTheContextAsksForIt() {
-    let log = Log()
-    let promise: Promise<Void> = Promise(1).then { _ in log.add("run") }
+    let log = Recorder<String>()
+    let promise: Promise<Void> = Promise(1).then { _ in log.record("run") }
     settle()
     XCTAssertTrue(promise.isFulfilled)
-    XCTAssertEqual(log.all, ["run"])
+    XCTAssertEqual(log.events, ["run"])
   }
 
   func test_manyHandlers_runInOrderOfAttachment() {
-    let log = Log()
+    let log = Recorder<String>()
     let promise = Promise<Int>()
-    for index in 0..<5 { promise.then { _ in log.add("\(index)") } }
+    for index in 0..<5 { promise.then { _ in log.record("\(index)") } }
     promise.fulfill(1)
-    for index in 5..<10 { promise.then { _ in log.add("\(index)") } }
+    for index in 5..<10 { promise.then { _ in log.record("\(index)") } }
     settle()
-    XCTAssertEqual(log.all, (0..<10).map { "\($0)" })
+    XCTAssertEqual(log.events, (0..<10).map { "\($0)" })
   }
 
   func test_resultOfThen_mayBeResolvedByHandBefore() {

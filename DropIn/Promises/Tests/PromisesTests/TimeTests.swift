@@ -6,12 +6,12 @@ import XCTest
 final class TimeTests: XCTestCase {
   func test_timeout_rejectsWhatTakesTooLong() {
     let never = Promise<Int>()
-    let log = Log()
+    let log = Recorder<String>()
     let promise = never.timeout(0.02)
-    promise.catch { log.add("\($0 as? PromiseError == .timedOut) \($0 is PromiseError)") }
+    promise.catch { log.record("\($0 as? PromiseError == .timedOut) \($0 is PromiseError)") }
     spin(until: log.count == 1)
     XCTAssertEqual(promise.error as? PromiseError, .timedOut)
-    XCTAssertEqual(log.all, ["true true"])
+    XCTAssertEqual(log.events, ["true true"])
     never.fulfill(1)
     settle()
     XCTAssertTrue(promise.isRejected)

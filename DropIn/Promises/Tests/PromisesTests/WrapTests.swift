@@ -7,15 +7,15 @@ final class WrapTests: XCTestCase {
   private let error = NSError(domain: "test", code: 7)
 
   func test_wrap_withoutArguments_givesNil() {
-    let log = Log()
+    let log = Recorder<String>()
     let promise = wrap { (handler: @escaping () -> Void) in
       DispatchQueue.global().async { handler() }
     }
-    promise.then { log.add("\($0 is NSNull)") }
+    promise.then { log.record("\($0 is NSNull)") }
     settle()
     XCTAssertTrue(promise.isFulfilled)
     XCTAssertNil(promise.value as Any?)
-    XCTAssertEqual(log.all, ["true"])
+    XCTAssertEqual(log.events, ["true"])
   }
 
   func test_wrap_withValue_givesIt() {

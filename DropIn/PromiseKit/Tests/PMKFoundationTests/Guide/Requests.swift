@@ -1,5 +1,6 @@
 import Foundation
 import PMKFoundation
+import PledgeTesting
 import PromiseKit
 import XCTest
 
@@ -100,19 +101,10 @@ final class RequestsGuideTests: XCTestCase {
   private var answers: XCTestExpectation!
 
   override func setUp() { answers = expectation(description: "shown") }
-  private let shown = Shown()
-
-  /// The texts that any thread has shown.
-  private final class Shown: @unchecked Sendable {
-    // Guarded by `lock`.
-    private var texts: [String] = []
-    private let lock = NSLock()
-    func add(_ text: String) { lock.withLock { texts.append(text) } }
-    var all: [String] { lock.withLock { texts } }
-  }
+  private let shown = Recorder<String>()
 
   private func show(_ text: String) {
-    shown.add(text)
+    shown.record(text)
     answers.fulfill()
   }
 
@@ -122,7 +114,7 @@ final class RequestsGuideTests: XCTestCase {
 
   private func expect(_ texts: String...) {
     wait(for: [answers], timeout: 60)
-    XCTAssertEqual(shown.all, texts)
+    XCTAssertEqual(shown.events, texts)
   }
 
   func testRequests() throws {
