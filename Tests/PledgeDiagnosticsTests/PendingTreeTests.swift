@@ -178,23 +178,6 @@ extension TraceTests {
       }
     }
 
-    @Test func timer_isARoot_withItsPlace() async throws {
-      let clock = TestClock()
-      try await tracing { trace in
-        let line = #line + 1
-        let later = Promise.after(.seconds(5), clock: clock)
-        await clock.advance(by: .seconds(2))
-        let node = try #require(trace.pendingTree().node(later.id))
-        #expect(trace.pendingTree().says("waits for a timer", of: later.id))
-        #if os(Linux)
-          #expect(node.operation == "after" && node.location?.line == line)
-        #endif
-        await clock.advance(by: .seconds(3))
-        try await later.value
-        #expect(trace.pendingTree().nodes.isEmpty)
-      }
-    }
-
     @Test func promisesOfTheLibrary_haveNoPlaceInIt() {
       tracing { trace in
         let never = Promise<Int>.never

@@ -19,100 +19,57 @@ enum Canceller: CaseIterable {
 
 /// What code that waits for the end of cancelled work waits for, besides tasks.
 @Suite struct EndOfCleanups {
-  let log = Recorder<String>()
+  let work = StubbornWork()
   let scope = PromiseScope()
 
   enum Step: CaseIterable { case asyncFinally, finallyThen, asyncRecover, recover, using }
 
-  /// Ends, ignoring cancellation, when `gate` settles.
-  @discardableResult private func stubborn(_ gate: Promise<Void>, _ name: String) async -> Int {
-    await Task.detached { _ = await gate.result }.value
-    log.record("\(name) ended")
-    return 1
-  }
-
+  /// Returns a promise whose step does the work; a resource is used, and `used` fulfilled, before that.
   private func chain(
-    _ step: Step, after source: Promise<Int>, _ gate: Promise<Void>, started: Resolver<Void>
+    _ step: Step, after source: Promise<Int>, used: Resolver<Void>
   ) -> Promise<Int> {
     switch step {
-    case .asyncFinally:
-      source.asyncFinally {
-        started.fulfill()
-        await stubborn(gate, "step")
-      }
-    case .finallyThen:
-      source.finallyThen {
-        started.fulfill()
-        return Promise { await stubborn(gate, "step") }
-      }
-    case .asyncRecover:
-      source.asyncRecover { _ in
-        started.fulfill()
-        return await stubborn(gate, "step")
-      }
-    case .recover:
-      source.recover { _ in
-        started.fulfill()
-        return Promise { await stubborn(gate, "step") }
-      }
+    case .asyncFinally: source.asyncFinally { await work.run() }
+    case .finallyThen: source.finallyThen { Promise { await work.run() } }
+    case .asyncRecover: source.asyncRecover { _ in await work.run() }
+    case .recover: source.recover { _ in Promise { await work.run() } }
     case .using:
-      Promise<Int>.using(
-        acquire: { 1 }, release: { (_: Int) in await stubborn(gate, "step") }
-      ) { _ in
-        started.fulfill()
+      Promise<Int>.using(acquire: { 1 }, release: { (_: Int) in await work.run() }) { _ in
+        used.fulfill()
         return try await source.value
       }
     }
   }
 
-  private func expectWaiting(
-    _ step: Step, _ canceller: Canceller, isRunning: Bool, isStubborn: Bool
-  ) async throws {
-    let (gate, open) = Promise<Void>.withResolvers()
-    let (started, start) = Promise<Void>.withResolvers()
-    let fails = step == .asyncRecover || step == .recover
-    let source =
-      if isRunning, step != .using {
-        fails ? Promise<Int>.rejected(Boom()) : .value(1)
-      } else if isStubborn {
-        Promise<Int> { await stubborn(gate, "source") }
-      } else {
-        Promise<Int>.never
+  private func expectWaiting(_ step: Step, _ canceller: Canceller, isRunning: Bool) async throws {
+    let (using, used) = Promise<Void>.withResolvers()
+    let source: Promise<Int> =
+      switch step {
+      case .asyncFinally, .finallyThen: isRunning ? .value(1) : .never
+      case .asyncRecover, .recover: isRunning ? .rejected(Boom()) : .never
+      case .using: .never
       }
-    let work = chain(step, after: source, gate, started: start)
-    let bound = work.bound(to: scope)
-    if isRunning { try await started.value }
+    let bound = chain(step, after: source, used: used).bound(to: scope)
+    if isRunning { try await (step == .using ? using : work.started).value }
     let end = try await canceller.cancel(bound, in: scope)
     try await expectCancellation(of: bound)
-    if !isRunning, step != .using { try await started.value }
-    #expect(end.promise.isPending)
-    #expect(log.events.isEmpty)
-    open.fulfill()
+    try await work.started.value
+    #expect(end.promise.isPending && work.running == 1)
+    work.open()
     await end.value
     await scope.close().value
-    let expected = isStubborn ? ["source ended", "step ended"] : ["step ended"]
-    #expect(log.events.sorted() == expected)
-    #expect(scope.pendingCount == 0)
+    #expect(work.running == 0 && scope.pendingCount == 0)
+    used.fulfill()
   }
 
   @Test(arguments: Step.allCases, Canceller.allCases)
   func stepThatRuns_isWaitedFor(step: Step, canceller: Canceller) async throws {
-    try await expectWaiting(step, canceller, isRunning: true, isStubborn: false)
+    try await expectWaiting(step, canceller, isRunning: true)
   }
 
   @Test(arguments: [Step.asyncFinally, .finallyThen, .asyncRecover, .recover], Canceller.allCases)
   func stepThatFollowsACancelledPromise_isWaitedFor(step: Step, canceller: Canceller) async throws {
-    try await expectWaiting(step, canceller, isRunning: false, isStubborn: false)
-  }
-
-  @Test(arguments: [Step.asyncFinally, .finallyThen], Canceller.allCases)
-  func stepAndTheTaskBeforeIt_areWaitedFor(step: Step, canceller: Canceller) async throws {
-    try await expectWaiting(step, canceller, isRunning: false, isStubborn: true)
-  }
-
-  @Test(arguments: [Step.asyncRecover, .recover], [Canceller.scope, .cancelAndFinish])
-  func recoveryAndTheTaskBeforeIt_areWaitedFor(step: Step, canceller: Canceller) async throws {
-    try await expectWaiting(step, canceller, isRunning: false, isStubborn: true)
+    try await expectWaiting(step, canceller, isRunning: false)
   }
 
   enum Gathering: CaseIterable { case all, bounded, race, any, nested, resolve, onCancel }
@@ -155,12 +112,11 @@ enum Canceller: CaseIterable {
   }
 
   @Test func ownErrorOfACancelledCleanup_staysTheError() async throws {
-    let (gate, open) = Promise<Void>.withResolvers()
-    let source = Promise<Int> { await stubborn(gate, "source") }
+    let source = Promise<Int> { await work.run() }
     let promise = source.finallyThen { Promise<Void>.rejected(Boom()) }
     source.cancel()
     try await expectRejection(of: promise, with: Boom())
-    open.fulfill()
+    work.open()
   }
 
   @Test func uncancellableWork_isNotWaitedFor() async {

@@ -1,12 +1,5 @@
 @_spi(DropIns) import Pledge
 
-/// The numbers from one on; counts how many were taken.
-private struct Endless: Sequence, IteratorProtocol, Sendable {
-  let taken: CallCounter
-
-  mutating func next() -> Int? { taken.call() }
-}
-
 /// `then`, `map`, `compactMap`, `done`, `get`, `tap`, `validate`, `reduce`, on promises that settle
 /// at any time, on any executor: values, errors and throws.
 @Suite struct Chaining {
@@ -99,7 +92,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     // Elements are taken lazily.
     let taken = CallCounter()
     let stopped = when.fulfill(0) { promise in
-      promise.reduce(on: on, Endless(taken: taken)) { sum, n in
+      promise.reduce(on: on, Numbers(taken: taken)) { sum, n in
         if n == 4 { throw Boom(code: sum) }
         return .value(sum + n)
       }

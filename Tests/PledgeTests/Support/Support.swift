@@ -147,6 +147,14 @@ final class Box<Value: Sendable>: Sendable {
   func update(_ change: (inout Value) -> Void) { content.withLock { change(&$0) } }
 }
 
+/// The numbers from one on; counts how many were taken.
+struct Numbers: Sequence, IteratorProtocol, Sendable {
+  let taken: CallCounter
+  var last = Int.max
+
+  mutating func next() -> Int? { taken.count < last ? taken.call() : nil }
+}
+
 /// Work that ignores its cancellation, and ends when the test opens it.
 struct StubbornWork: Sendable {
   /// Fulfilled when the work has started.
@@ -227,15 +235,5 @@ func inEightTasks(
         for _ in 0..<rounds { await body(&random) }
       }
     }
-  }
-}
-
-/// Runs both closures at the same time.
-func collide(
-  _ first: @escaping @Sendable () -> Void, _ second: @escaping @Sendable () -> Void
-) async {
-  await withTaskGroup(of: Void.self) { group in
-    group.addTask { first() }
-    group.addTask { second() }
   }
 }
