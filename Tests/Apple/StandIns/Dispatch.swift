@@ -12,11 +12,9 @@ public struct DispatchQoS: Equatable, Sendable {
     case background, utility, `default`, userInitiated, userInteractive, unspecified
   }
   public let qosClass: QoSClass
-  public static var background: DispatchQoS { DispatchQoS(qosClass: .background) }
   public static var utility: DispatchQoS { DispatchQoS(qosClass: .utility) }
   public static var `default`: DispatchQoS { DispatchQoS(qosClass: .default) }
   public static var userInitiated: DispatchQoS { DispatchQoS(qosClass: .userInitiated) }
-  public static var userInteractive: DispatchQoS { DispatchQoS(qosClass: .userInteractive) }
   public static var unspecified: DispatchQoS { DispatchQoS(qosClass: .unspecified) }
 }
 
@@ -111,7 +109,6 @@ public struct DispatchWallTime: Comparable, Sendable {
 public func + (time: DispatchTime, interval: DispatchTimeInterval) -> DispatchTime { time }
 public func + (time: DispatchTime, seconds: Double) -> DispatchTime { time }
 public func + (time: DispatchWallTime, interval: DispatchTimeInterval) -> DispatchWallTime { time }
-public func + (time: DispatchWallTime, seconds: Double) -> DispatchWallTime { time }
 
 public class DispatchSemaphore: DispatchObject, @unchecked Sendable {
   public init(value: Int) { super.init() }

@@ -60,8 +60,6 @@ public struct Data: Hashable, RandomAccessCollection, MutableCollection,
   RangeReplaceableCollection, Sendable, Codable
 {
   public init() {}
-  public init<S: Sequence>(_ bytes: S) where S.Element == UInt8 {}
-  public init(contentsOf url: URL) throws {}
   public struct WritingOptions: OptionSet, Sendable {
     public let rawValue: UInt
     public init(rawValue: UInt) { self.rawValue = rawValue }
@@ -69,9 +67,6 @@ public struct Data: Hashable, RandomAccessCollection, MutableCollection,
     public static let withoutOverwriting = WritingOptions(rawValue: 2)
   }
   public func write(to url: URL, options: WritingOptions = []) throws {}
-  public func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
-    fatalError()
-  }
   public var startIndex: Int { 0 }
   public var endIndex: Int { 0 }
   public subscript(index: Int) -> UInt8 {
@@ -90,17 +85,12 @@ public struct Data: Hashable, RandomAccessCollection, MutableCollection,
 public struct Date: Hashable, Comparable, Sendable, Codable {
   public init() {}
   public init(timeIntervalSinceNow: TimeInterval) {}
-  public init(timeIntervalSince1970: TimeInterval) {}
-  public var timeIntervalSinceNow: TimeInterval { 0 }
   public func timeIntervalSince(_ date: Date) -> TimeInterval { 0 }
   public static func < (a: Date, b: Date) -> Bool { false }
   @available(macOS 12, iOS 15, tvOS 15, watchOS 8, *) public static var now: Date { Date() }
 }
 
 public struct URL: Hashable, Sendable, Codable {
-  public init(fileURLWithPath path: String) {}
-  public init?(string: String) {}
-  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *) public init(filePath: String) {}
   public var path: String { "" }
   public var absoluteString: String { "" }
   public var host: String? { nil }
@@ -120,7 +110,6 @@ public struct UUID: Hashable, Sendable {
 
 public struct Locale: Sendable { public init(identifier: String) {} }
 public struct TimeZone: Sendable {
-  public init?(identifier: String) {}
   public init?(secondsFromGMT: Int) {}
 }
 
@@ -145,9 +134,7 @@ extension String {
     public init(rawValue: UInt) { self.rawValue = rawValue }
     public static let utf8 = Encoding(rawValue: 4)
   }
-  public init?<S: Sequence>(bytes: S, encoding: Encoding) where S.Element == UInt8 { return nil }
   public init?(data: Data, encoding: Encoding) { return nil }
-  public init(format: String, _ arguments: any CVarArg...) { self = format }
 }
 extension StringProtocol {
   public func data(using encoding: String.Encoding) -> Data? { nil }
@@ -197,7 +184,6 @@ extension LocalizedError {
   public var failureReason: String? { nil }
 }
 public func _convertErrorToNSError(_ error: any Error) -> NSError { fatalError() }
-public func _convertNSErrorToError(_ error: NSError?) -> any Error { fatalError() }
 extension Error { public var localizedDescription: String { "" } }
 public protocol CustomNSError: Error {
   static var errorDomain: String { get }
@@ -220,8 +206,6 @@ public struct URLError: Error, Hashable, Sendable {
   public init(_nsError error: NSError) { code = .unknown }
   public let code: Code
   public var userInfo: [String: Any] { [:] }
-  public static func == (a: URLError, b: URLError) -> Bool { a.code == b.code }
-  public func hash(into hasher: inout Hasher) {}
 }
 extension URLError.Code {
   public static var cancelled: Self { Self(rawValue: -1) }
@@ -269,7 +253,6 @@ public struct URLRequest: Hashable, Sendable {
   public init(url: URL) {}
   public var url: URL?
   public var httpMethod: String?
-  public var httpBody: Data?
   public func value(forHTTPHeaderField field: String) -> String? { nil }
   public mutating func setValue(_ value: String?, forHTTPHeaderField field: String) {}
 }
@@ -284,20 +267,14 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
   public func value(forHTTPHeaderField field: String) -> String? { nil }
   public class func localizedString(forStatusCode code: Int) -> String { "" }
 }
-open class URLAuthenticationChallenge: NSObject, @unchecked Sendable {
-  public var proposedCredential: URLCredential? { nil }
-  public var previousFailureCount: Int { 0 }
-}
-open class URLCache: NSObject, @unchecked Sendable {}
+open class URLAuthenticationChallenge: NSObject, @unchecked Sendable {}
 open class URLCredential: NSObject, @unchecked Sendable {}
 
 open class URLSessionConfiguration: NSObject, @unchecked Sendable {
   public class var `default`: URLSessionConfiguration { fatalError() }
-  public var urlCache: URLCache?
 }
 open class OperationQueue: NSObject, @unchecked Sendable {
   public class var main: OperationQueue { fatalError() }
-  public func addOperation(_ block: @escaping @Sendable () -> Void) {}
 }
 
 open class URLSession: NSObject, @unchecked Sendable {
@@ -306,18 +283,10 @@ open class URLSession: NSObject, @unchecked Sendable {
     case useCredential, performDefaultHandling, cancelAuthenticationChallenge, rejectProtectionSpace
   }
   public class var shared: URLSession { fatalError() }
-  public init(configuration: URLSessionConfiguration) {}
-  public init(
-    configuration: URLSessionConfiguration, delegate: (any URLSessionDelegate)?,
-    delegateQueue: OperationQueue?
-  ) {}
   public var configuration: URLSessionConfiguration { fatalError() }
   public var delegate: (any URLSessionDelegate)? { nil }
-  public var delegateQueue: OperationQueue { fatalError() }
-  public func finishTasksAndInvalidate() {}
   public func dataTask(with request: URLRequest) -> URLSessionDataTask { fatalError() }
   public func dataTask(with url: URL) -> URLSessionDataTask { fatalError() }
-  public func downloadTask(with request: URLRequest) -> URLSessionDownloadTask { fatalError() }
   public func uploadTask(with request: URLRequest, from data: Data) -> URLSessionUploadTask {
     fatalError()
   }
@@ -409,9 +378,7 @@ extension URLSessionDataDelegate {
 
 open class FileHandle: NSObject, @unchecked Sendable {
   public init(fileDescriptor: Int32) {}
-  public init(fileDescriptor: Int32, closeOnDealloc: Bool) {}
   public convenience init(forWritingTo url: URL) throws { self.init(fileDescriptor: 0) }
-  public convenience init(forReadingFrom url: URL) throws { self.init(fileDescriptor: 0) }
   public class var standardError: FileHandle { fatalError() }
   public func readDataToEndOfFile() -> Data { Data() }
   public func write(_ data: Data) {}
@@ -459,10 +426,7 @@ open class FileManager: NSObject, @unchecked Sendable {
 open class Thread: NSObject, @unchecked Sendable {
   public class var current: Thread { fatalError() }
   public class var isMainThread: Bool { false }
-  public var isMainThread: Bool { false }
   public var name: String?
-  public override init() {}
-  public convenience init(block: @escaping @Sendable () -> Void) { self.init() }
   public func start() {}
 }
 
