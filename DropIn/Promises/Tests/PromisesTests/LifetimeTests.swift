@@ -7,14 +7,9 @@ import XCTest
 typealias Promise = Promises.Promise
 typealias PromiseError = Promises.PromiseError
 
-/// An object that counts its instances.
-private final class Tracked {
-  nonisolated(unsafe) static var count = 0
-  init() { Tracked.count += 1 }
-  deinit { Tracked.count -= 1 }
-}
-
 final class LifetimeTests: XCTestCase {
+  private let tracker = LifetimeTracker()
+
   func test_chain_livesThroughItsUpstream() {
     let promise = Promise<Int>()
     weak var first: Promise<Int>?
@@ -75,7 +70,7 @@ final class LifetimeTests: XCTestCase {
     weak var weakPromise: Promise<Int>?
     weak var derived: Promise<Int>?
     do {
-      let tracked = Tracked()
+      let tracked = tracker.track()
       let promise = Promise<Int>.pending()
       weakPromise = promise
       derived = promise.then { value -> Int in
@@ -93,7 +88,7 @@ final class LifetimeTests: XCTestCase {
     settle()
     XCTAssertNil(weakPromise)
     XCTAssertNil(derived)
-    XCTAssertEqual(Tracked.count, 0)
+    XCTAssertEqual(tracker.liveCount, 0)
     XCTAssertEqual(reports.events, [])
   }
 
@@ -110,26 +105,26 @@ final class LifetimeTests: XCTestCase {
   func test_handlers_areReleasedAfterTheyHaveRun() {
     let promise = Promise<Int>()
     do {
-      let tracked = Tracked()
+      let tracked = tracker.track()
       promise.then { _ in withExtendedLifetime(tracked) {} }
       promise.catch { _ in withExtendedLifetime(tracked) {} }
       promise.then { _ in withExtendedLifetime(tracked) { Promise(1) } }
     }
-    XCTAssertEqual(Tracked.count, 1)
+    XCTAssertEqual(tracker.liveCount, 1)
     promise.fulfill(1)
     settle()
-    XCTAssertEqual(Tracked.count, 0)
+    XCTAssertEqual(tracker.liveCount, 0)
   }
 
   func test_values_areReleasedWithTheirPromises() {
     do {
-      _ = Promise(Tracked())
-      _ = Promise<Tracked> { Tracked() }.then { Promise($0) }.delay(0.01)
-      let promise = Promise<Tracked>()
-      promise.fulfill(Tracked())
+      _ = Promise(tracker.track())
+      _ = Promise<LifetimeTracker.Token> { self.tracker.track() }.then { Promise($0) }.delay(0.01)
+      let promise = Promise<LifetimeTracker.Token>()
+      promise.fulfill(tracker.track())
     }
     settle()
-    XCTAssertEqual(Tracked.count, 0)
+    XCTAssertEqual(tracker.liveCount, 0)
   }
 
   func test_rejections_areNeverReported() {
