@@ -3,7 +3,6 @@
 
 open class DispatchObject {
   init() {}
-  public func activate() {}
   public func resume() {}
 }
 
@@ -12,7 +11,6 @@ public struct DispatchQoS: Equatable, Sendable {
     case background, utility, `default`, userInitiated, userInteractive, unspecified
   }
   public let qosClass: QoSClass
-  public static var utility: DispatchQoS { DispatchQoS(qosClass: .utility) }
   public static var `default`: DispatchQoS { DispatchQoS(qosClass: .default) }
   public static var userInitiated: DispatchQoS { DispatchQoS(qosClass: .userInitiated) }
   public static var unspecified: DispatchQoS { DispatchQoS(qosClass: .unspecified) }
@@ -60,7 +58,6 @@ open class DispatchQueue: DispatchObject, @unchecked Sendable {
   public class var main: DispatchQueue { fatalError() }
   public class func global(qos: DispatchQoS.QoSClass = .default) -> DispatchQueue { fatalError() }
   public class func getSpecific<T>(key: DispatchSpecificKey<T>) -> T? { nil }
-  public func getSpecific<T>(key: DispatchSpecificKey<T>) -> T? { nil }
   public func setSpecific<T>(key: DispatchSpecificKey<T>, value: T?) {}
   public var label: String { "" }
   public func async(execute workItem: DispatchWorkItem) {}
@@ -93,7 +90,6 @@ public enum DispatchTimeInterval: Equatable, Sendable {
 
 public struct DispatchTime: Comparable, Sendable {
   public let rawValue: UInt64
-  public init(uptimeNanoseconds: UInt64) { rawValue = uptimeNanoseconds }
   public static func now() -> DispatchTime { fatalError() }
   public static func < (a: DispatchTime, b: DispatchTime) -> Bool { a.rawValue < b.rawValue }
 }
