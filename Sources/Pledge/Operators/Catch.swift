@@ -12,9 +12,7 @@ extension Promise {
     caught(Placed(body))
   }
 
-  /// Handles the error and ends the chain; see `catch(_:)`.
-  ///
-  /// **Execution.** `body` runs on `executor`.
+  /// The same as `catch(_:)`, with `body` on `executor`.
   @inlinable @discardableResult @_disfavoredOverload
   public func `catch`(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (any Error) -> Void

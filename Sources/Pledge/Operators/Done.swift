@@ -11,9 +11,7 @@ extension Thenable {
     mapped(Placed(body))
   }
 
-  /// Calls `body` with the value; see ``done(_:)``.
-  ///
-  /// **Execution.** `body` runs on `executor`.
+  /// The same as ``done(_:)``, with `body` on `executor`.
   @inlinable @_disfavoredOverload
   public func done(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) throws -> Void
@@ -52,9 +50,7 @@ extension Thenable {
     tapped(Placed(body))
   }
 
-  /// Calls `body` with the result, and passes it on; see ``tap(_:)``.
-  ///
-  /// **Execution.** `body` runs on `executor`.
+  /// The same as ``tap(_:)``, with `body` on `executor`.
   @inlinable @_spi(DropIns)
   public func tap(
     on executor: some PromiseExecutor,
@@ -94,9 +90,7 @@ extension Guarantee {
     guaranteedMap(Placed(body))
   }
 
-  /// Calls `body` with the value; the returned promise has no value.
-  ///
-  /// **Execution.** `body` runs on `executor`.
+  /// The same as `done(_:)`, with `body` on `executor`.
   @inlinable @discardableResult @_disfavoredOverload
   public func done(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) -> Void

@@ -21,9 +21,7 @@ extension Promise {
     finished(Placed(body))
   }
 
-  /// Calls `body` when this promise has settled, and passes the result on; see ``finally(_:)``.
-  ///
-  /// **Execution.** `body` runs on `executor`.
+  /// The same as ``finally(_:)``, with `body` on `executor`.
   @inlinable @_disfavoredOverload
   public func finally(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable () throws -> Void
@@ -49,10 +47,7 @@ extension Promise {
     finishedAfter(Placed(body))
   }
 
-  /// Calls `body` when this promise has settled, waits for the promise that `body` returns, and
-  /// passes the result on; see ``finallyThen(_:)``.
-  ///
-  /// **Execution.** `body` runs on `executor`.
+  /// The same as ``finallyThen(_:)``, with `body` on `executor`.
   @inlinable @_spi(DropIns)
   public func finallyThen<T: Thenable>(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable () throws -> T
@@ -123,9 +118,7 @@ extension Guarantee {
     Guarantee(cell: base.finished(Placed(body)).cell)
   }
 
-  /// Calls `body` when this guarantee is fulfilled or broken, and passes the value on.
-  ///
-  /// **Execution.** `body` runs on `executor`.
+  /// The same as `finally(_:)`, with `body` on `executor`.
   @inlinable @discardableResult @_disfavoredOverload
   public func finally(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable () -> Void

@@ -11,9 +11,7 @@ extension Thenable {
     mapped(Placed(transform))
   }
 
-  /// Returns a promise for the result of applying `transform` to this promise's value; see `map(_:)`.
-  ///
-  /// **Execution.** `transform` runs on `executor`.
+  /// The same as `map(_:)`, with `transform` on `executor`.
   @inlinable @_disfavoredOverload
   public func map<U: Sendable>(
     on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value) throws -> U
@@ -101,9 +99,7 @@ extension Guarantee {
     guaranteedMap(Placed(transform))
   }
 
-  /// Returns a guarantee for the result of applying `transform` to this guarantee's value.
-  ///
-  /// **Execution.** `transform` runs on `executor`.
+  /// The same as `map(_:)`, with `transform` on `executor`.
   @inlinable @_disfavoredOverload
   public func map<U: Sendable>(
     on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value) -> U

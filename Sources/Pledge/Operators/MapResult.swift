@@ -14,10 +14,7 @@ extension Promise {
     resultMapped(Placed(transform))
   }
 
-  /// Returns a promise for the result of applying `transform` to this promise's result; see
-  /// ``mapResult(_:)``.
-  ///
-  /// **Execution.** `transform` runs on `executor`.
+  /// The same as ``mapResult(_:)``, with `transform` on `executor`.
   @inlinable @_disfavoredOverload
   public func mapResult<U: Sendable>(
     on executor: some PromiseExecutor,

@@ -24,11 +24,7 @@ extension Promise {
     recoveredWithPromise(Placed(body))
   }
 
-  /// Replaces an error with the promise that `body` returns.
-  ///
-  /// See `recover(_:)`.
-  ///
-  /// **Execution.** `body` runs on `executor`.
+  /// The same as `recover(_:)`, with `body` on `executor`.
   @inlinable @_disfavoredOverload
   public func recover(
     on executor: some PromiseExecutor,

@@ -17,9 +17,7 @@ extension Thenable {
     reduced(elements, Placed(combine))
   }
 
-  /// Combines the value with each of `elements`, one after the other; see ``reduce(_:_:)``.
-  ///
-  /// **Execution.** `combine` runs on `executor`.
+  /// The same as ``reduce(_:_:)``, with `combine` on `executor`.
   @inlinable @_disfavoredOverload
   public func reduce<S: Sequence & Sendable>(
     on executor: some PromiseExecutor, _ elements: S,

@@ -28,9 +28,7 @@ extension Promise {
     guaranteedRecover(Placed(body))
   }
 
-  /// Replaces an error with the value that `body` returns.
-  ///
-  /// **Execution.** `body` runs on `executor`.
+  /// The same as `replaceError(_:)`, with `body` on `executor`.
   @inlinable @_spi(DropIns)
   public func replaceError(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (any Error) -> Value

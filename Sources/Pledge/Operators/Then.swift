@@ -15,9 +15,7 @@ extension Thenable {
     chained(Placed(body))
   }
 
-  /// Returns a promise for the result of the promise that `body` returns; see `then(_:)`.
-  ///
-  /// **Execution.** `body` runs on `executor`.
+  /// The same as `then(_:)`, with `body` on `executor`.
   @inlinable @_disfavoredOverload
   public func then<U: Sendable>(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) throws -> Promise<U>
@@ -74,9 +72,7 @@ extension Guarantee {
     guaranteedThen(Placed(body))
   }
 
-  /// Returns a guarantee for the value of the guarantee that `body` returns.
-  ///
-  /// **Execution.** `body` runs on `executor`.
+  /// The same as `then(_:)`, with `body` on `executor`.
   @inlinable @_disfavoredOverload
   public func then<U: Sendable>(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) -> Guarantee<U>

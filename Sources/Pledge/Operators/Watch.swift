@@ -26,9 +26,7 @@ extension Thenable {
     return self
   }
 
-  /// Calls `body` with the result, without being a consumer of the promise; see ``watch(_:)``.
-  ///
-  /// **Execution.** `body` runs on `executor`.
+  /// The same as ``watch(_:)``, with `body` on `executor`.
   @inlinable @discardableResult @_disfavoredOverload
   public func watch(
     on executor: some PromiseExecutor,
