@@ -38,28 +38,15 @@ enum Address {
 
   /// Escapes characters after the host name that must be escaped; existing escapes are kept.
   private static func escaped(_ text: String) -> String {
-    var rest = text.utf8[...]
-    var result = ""
-    if let slashes = text.prefixMatch(of: /(?:[A-Za-z][A-Za-z0-9+.\-]*:)?\/\//)?.range {
-      let path = rest[slashes.upperBound...].firstIndex { "/?#".utf8.contains($0) } ?? rest.endIndex
-      result = String(text[..<path])
-      rest = rest[path...]
+    let origin = /(?:[A-Za-z][A-Za-z0-9+.\-]*:)?\/\/[^\/?#]*/.matchingSemantics(.unicodeScalar)
+    let end = text.prefixMatch(of: origin)?.range.upperBound ?? text.startIndex
+    // A fragment can't contain the character that begins it.
+    let parts = text[end...].unicodeScalars
+      .split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+    let escaped = parts.map { part in
+      String(part).replacing(/%(?![0-9A-Fa-f]{2})/.matchingSemantics(.unicodeScalar), with: "%25")
+        .addingPercentEncoding(withAllowedCharacters: .urlQueryAllowed.union(["%"])) ?? ""
     }
-    var hasFragment = false
-    while let byte = rest.popFirst() {
-      let character = Character(UnicodeScalar(byte))
-      let isKept =
-        switch character {
-        case "%": rest.prefix(2).count { Character(UnicodeScalar($0)).isHexDigit } == 2
-        case "#": !hasFragment
-        default: plain.contains(character)
-        }
-      if character == "#" { hasFragment = true }
-      result += isKept ? String(character) : String(format: "%%%02X", byte)
-    }
-    return result
+    return text[..<end] + escaped.joined(separator: "#")
   }
-
-  private static let plain = Set(
-    "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-._~!$&'()*+,;=:@/?")
 }
