@@ -1,6 +1,6 @@
+import Dispatch
 public import GRPCCore
 public import Pledge
-import Synchronization
 
 extension ServerContext {
   /// Returns the value of the promise that `start` returns, as the response to the current call.
@@ -28,12 +28,11 @@ extension ServerContext {
     do {
       // A separate promise for this call: cancelling it doesn't affect other consumers.
       let promise = limited(try start().map(on: .immediate) { $0 })
-      let canceller = Canceller { promise.cancel() }
       return try await withRPCCancellationHandler {
-        canceller.begin()
-        return try await promise.value
+        try await promise.value
       } onCancelRPC: {
-        canceller.cancel()
+        // On another thread, because gRPC can call this while it holds a lock.
+        DispatchQueue.global().async { promise.cancel() }
       }
     } catch {
       throw RPCError(error) ?? (error as? RPCError)?.withoutProtocolFields ?? error
@@ -47,38 +46,6 @@ extension ServerContext {
 private func limited<Value>(_ promise: Promise<Value>) -> Promise<Value> {
   guard let deadline = CallDeadline.current else { return promise }
   return promise.deadline(deadline + .seconds(1))
-}
-
-/// Cancels a promise, but not while the cancellation handler is being registered: gRPC can call the handler
-/// during the registration, while it holds a lock.
-private final class Canceller: Sendable {
-  private enum State {
-    case registering(isCancelled: Bool)
-    case registered
-  }
-
-  private let state = Mutex(State.registering(isCancelled: false))
-  private let action: @Sendable () -> Void
-
-  init(_ action: @escaping @Sendable () -> Void) { self.action = action }
-
-  func begin() {
-    let isCancelled = state.withLock { state in
-      defer { state = .registered }
-      if case .registering(true) = state { return true }
-      return false
-    }
-    if isCancelled { action() }
-  }
-
-  func cancel() {
-    let isRegistered = state.withLock { state in
-      if case .registered = state { return true }
-      state = .registering(isCancelled: true)
-      return false
-    }
-    if isRegistered { action() }
-  }
 }
 
 extension RPCError {

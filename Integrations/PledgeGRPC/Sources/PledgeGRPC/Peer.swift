@@ -107,16 +107,9 @@ public struct Peer<Transport: ClientTransport>: Sendable {
   /// The requests end when the promise of `write` is fulfilled. If it is rejected, or `write` throws,
   /// the call is cancelled and fails with that error. If the call ends first, the promise is cancelled.
   ///
-  /// **Execution.** `write` runs in a separate task.
+  /// **Execution.** `write`, which sends the requests after the metadata, runs in a separate task.
   ///
-  /// - Parameters:
-  ///   - method: The method.
-  ///   - limit: The time limit of the call, on both sides; nil for none.
-  ///   - metadata: The metadata, which is sent before the requests.
-  ///   - options: The options of gRPC for the call.
-  ///   - fileID: The file to name in reports; the default is the caller's.
-  ///   - line: The line to name in reports; the default is the caller's.
-  ///   - write: A closure that sends the requests.
+  /// For the other parameters, see ``call(_:_:within:metadata:options:fileID:line:)``.
   public func call<Request, Response>(
     _ method: RemoteMethod<Request, Response>, within limit: Duration? = nil,
     metadata: Metadata = [:], options: CallOptions = .defaults, fileID: StaticString = #fileID,
@@ -124,15 +117,12 @@ public struct Peer<Transport: ClientTransport>: Sendable {
     writing write: @escaping @Sendable (RPCWriter<Request>) throws -> Promise<Void>
   ) -> Promise<Response> {
     call(within: limit, options: options, fileID: fileID, line: line) { [client] options in
-      let failure = FirstError()
-      do {
-        return try await client.clientStreaming(
-          request: StreamingClientRequest(
-            metadata: metadata, producer: failure.noting { try await write($0).value }),
-          descriptor: method.descriptor, serializer: method.request,
+      try await writing(write, metadata) { request in
+        try await client.clientStreaming(
+          request: request, descriptor: method.descriptor, serializer: method.request,
           deserializer: method.response, options: options
         ) { try $0.message }
-      } catch { throw failure.error ?? error }
+      }
     }
   }
 
@@ -152,15 +142,7 @@ public struct Peer<Transport: ClientTransport>: Sendable {
   ///
   /// **Cancellation.** Cancelling the promise also cancels the promise that `receive` returned.
   ///
-  /// - Parameters:
-  ///   - method: The method.
-  ///   - request: The request.
-  ///   - limit: The time limit of the call, on both sides; nil for none.
-  ///   - metadata: The metadata of the request.
-  ///   - options: The options of gRPC for the call.
-  ///   - fileID: The file to name in reports; the default is the caller's.
-  ///   - line: The line to name in reports; the default is the caller's.
-  ///   - receive: A closure that receives the responses in order.
+  /// For the other parameters, see ``call(_:_:within:metadata:options:fileID:line:)``.
   public func stream<Request, Response>(
     _ method: RemoteMethod<Request, Response>, _ request: Request, within limit: Duration? = nil,
     metadata: Metadata = [:], options: CallOptions = .defaults, fileID: StaticString = #fileID,
@@ -190,17 +172,14 @@ public struct Peer<Transport: ClientTransport>: Sendable {
     to receive: @escaping @Sendable (Response) throws -> Promise<Void>
   ) -> Promise<Void> {
     call(within: limit, options: options, fileID: fileID, line: line) { [client] options in
-      let failure = FirstError()
-      do {
-        return try await client.bidirectionalStreaming(
-          request: StreamingClientRequest(
-            metadata: metadata, producer: failure.noting { try await write($0).value }),
-          descriptor: method.descriptor, serializer: method.request,
+      try await writing(write, metadata) { request in
+        try await client.bidirectionalStreaming(
+          request: request, descriptor: method.descriptor, serializer: method.request,
           deserializer: method.response, options: options
         ) { response in
           for try await message in response.messages { try await receive(message).value }
         }
-      } catch { throw failure.error ?? error }
+      }
     }
   }
 }

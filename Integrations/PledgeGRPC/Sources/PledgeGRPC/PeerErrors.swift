@@ -55,27 +55,24 @@ extension RPCError {
   }
 }
 
-/// The error of a user's closure, which gRPC reports as a failure to write.
-final class FirstError: Sendable {
-  private let first = Mutex<(any Error)?>(nil)
-
-  var error: (any Error)? { first.withLock { $0 } }
-
-  /// Returns `write`, whose error is recorded unless it results from the end of the call.
-  func noting<Message>(
-    _ write: @escaping @Sendable (RPCWriter<Message>) async throws -> Void
-  ) -> @Sendable (RPCWriter<Message>) async throws -> Void {
-    { writer in
-      let writer = ObservedWriter(writer)
-      do { try await write(RPCWriter(wrapping: writer)) } catch {
-        // When the call ends, gRPC cancels this task, and writing fails with an error of gRPC.
-        if !(Task.isCancelled || (writer.hasFailed && error is RPCError)) {
-          self.first.withLock { if $0 == nil { $0 = error } }
-        }
-        throw error
+/// Runs `call` with the requests that `write` writes, and throws the error of `write` if it ended the call.
+func writing<Request, Response>(
+  _ write: @escaping @Sendable (RPCWriter<Request>) throws -> Promise<Void>, _ metadata: Metadata,
+  _ call: (StreamingClientRequest<Request>) async throws -> Response
+) async throws -> Response {
+  // gRPC reports it as a failure to write.
+  let first = Mutex<(any Error)?>(nil)
+  let request = StreamingClientRequest(of: Request.self, metadata: metadata) { writer in
+    let writer = ObservedWriter(writer)
+    do { try await write(RPCWriter(wrapping: writer)).value } catch {
+      // When the call ends, gRPC cancels this task, and writing fails with an error of gRPC.
+      if !(Task.isCancelled || (writer.hasFailed && error is RPCError)) {
+        first.withLock { if $0 == nil { $0 = error } }
       }
+      throw error
     }
   }
+  do { return try await call(request) } catch { throw first.withLock { $0 } ?? error }
 }
 
 /// A writer that records whether writing to the call has failed.
