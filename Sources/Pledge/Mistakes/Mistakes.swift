@@ -6,28 +6,19 @@
 // other libraries, see OtherNames.swift.
 
 extension Thenable {
-  @available(
-    *, unavailable,
-    message: "'map' takes a closure without 'await'; use 'asyncMap' for one that awaits"
-  )
+  @available(*, unavailable, message: "the closure of 'map' can't await; use 'asyncMap'")
   @_disfavoredOverload
   public func map<U: Sendable>(_ transform: @escaping @Sendable (Value) async throws -> U)
     -> Promise<U>
   { unavailable() }
 
-  @available(
-    *, unavailable,
-    message: "'then' takes a closure without 'await'; use 'asyncMap' for one that awaits"
-  )
+  @available(*, unavailable, message: "the closure of 'then' can't await; use 'asyncMap'")
   @_disfavoredOverload
   public func then<U: Sendable>(_ body: @escaping @Sendable (Value) async throws -> U)
     -> Promise<U>
   { unavailable() }
 
-  @available(
-    *, unavailable,
-    message: "'done' takes a closure without 'await'; use 'asyncMap' for one that awaits"
-  )
+  @available(*, unavailable, message: "the closure of 'done' can't await; use 'asyncMap'")
   @_disfavoredOverload
   public func done(_ body: @escaping @Sendable (Value) async throws -> Void) -> Promise<Void> {
     unavailable()
@@ -78,10 +69,7 @@ extension Thenable {
     unavailable()
   }
 
-  @available(
-    *, unavailable,
-    message: "'get' takes a closure without 'await'; use 'asyncMap' for one that awaits"
-  )
+  @available(*, unavailable, message: "the closure of 'get' can't await; use 'asyncMap'")
   @_disfavoredOverload
   public func get(_ body: @escaping @Sendable (Value) async throws -> Void) -> Promise<Value> {
     unavailable()
@@ -99,10 +87,7 @@ extension Thenable {
     unavailable()
   }
 
-  @available(
-    *, unavailable,
-    message: "'compactMap' takes a closure without 'await'; use 'asyncMap' for one that awaits"
-  )
+  @available(*, unavailable, message: "the closure of 'compactMap' can't await; use 'asyncMap'")
   @_disfavoredOverload
   public func compactMap<U: Sendable>(_ transform: @escaping @Sendable (Value) async throws -> U?)
     -> Promise<U>
@@ -110,10 +95,7 @@ extension Thenable {
     unavailable()
   }
 
-  @available(
-    *, unavailable,
-    message: "'validate' takes a closure without 'await'; use 'asyncMap' for one that awaits"
-  )
+  @available(*, unavailable, message: "the closure of 'validate' can't await; use 'asyncMap'")
   @_disfavoredOverload
   public func validate(_ isValid: @escaping @Sendable (Value) async throws -> Bool) -> Promise<
     Value
@@ -145,10 +127,7 @@ extension Promise {
     unavailable()
   }
 
-  @available(
-    *, unavailable,
-    message: "'recover' takes a closure without 'await'; use 'asyncRecover' for one that awaits"
-  )
+  @available(*, unavailable, message: "the closure of 'recover' can't await; use 'asyncRecover'")
   @_disfavoredOverload
   public func recover(_ body: @escaping @Sendable (any Error) async throws -> Value)
     -> Promise<Value>
@@ -164,19 +143,13 @@ extension Promise {
     -> Promise<Value>
   { unavailable() }
 
-  @available(
-    *, unavailable,
-    message: "'finally' takes a closure without 'await'; use 'asyncFinally' for one that awaits"
-  )
+  @available(*, unavailable, message: "the closure of 'finally' can't await; use 'asyncFinally'")
   @_disfavoredOverload
   public func finally(_ body: @escaping @Sendable () async throws -> Void) -> Promise<Value> {
     unavailable()
   }
 
-  @available(
-    *, unavailable,
-    message: "'catch' takes a closure without 'await'; use 'asyncRecover' for one that awaits"
-  )
+  @available(*, unavailable, message: "the closure of 'catch' can't await; use 'asyncRecover'")
   @_disfavoredOverload
   public func `catch`(_ body: @escaping @Sendable (any Error) async throws -> Void)
     -> Guarantee<Void>
@@ -216,9 +189,7 @@ extension Promise {
 extension Guarantee {
   // Deprecated rather than unavailable: otherwise, the compiler would choose the overload of the
   // preceding operator that returns a promise, and show no message.
-  /// Explains a mistake: a guarantee has no error.
-  ///
-  /// The closure is never called.
+  /// Explains a mistake: a guarantee has no error, so that the closure is never called.
   @available(
     *, deprecated, message: "a guarantee cannot fail, so there is no error to handle; remove this"
   )
@@ -227,9 +198,7 @@ extension Guarantee {
     asVoid()
   }
 
-  /// Explains a mistake: a guarantee has no error.
-  ///
-  /// The closure is never called.
+  /// Explains a mistake: a guarantee has no error, so that the closure is never called.
   @available(
     *, deprecated, message: "a guarantee cannot fail, so there is no error to replace; remove this"
   )
@@ -238,8 +207,6 @@ extension Guarantee {
   }
 
   /// Explains a mistake: a guarantee has no error.
-  ///
-  /// The closure is never called.
   @available(
     *, deprecated, message: "a guarantee cannot fail, so there is no error to drop; remove this"
   )
