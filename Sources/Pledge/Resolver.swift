@@ -32,10 +32,7 @@
   /// - Returns: Whether this call settled the promise.
   @inlinable @discardableResult
   public func resolve(_ result: Result<Value, some Error>) -> Bool {
-    switch result {
-    case .success(let value): fulfill(value)
-    case .failure(let error): reject(error)
-    }
+    resolve(result.mapError { $0 as any Error })
   }
 
   /// Settles the promise with `result`, unless it is already settled.
@@ -167,13 +164,7 @@ extension Resolver {
   public func resolve<A: Sendable, B: Sendable>(
     _ first: A?, _ second: B?, _ error: (any Error)?
   ) where Value == (A, B) {
-    if let error {
-      reject(error)
-    } else if let first, let second {
-      fulfill((first, second))
-    } else {
-      reject(PromiseError.noValueAndNoError)
-    }
+    resolve(first.flatMap { first in second.map { (first, $0) } }, error)
   }
 }
 
