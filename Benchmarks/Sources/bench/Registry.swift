@@ -1,3 +1,5 @@
+import Dispatch
+
 /// The implementations of all workloads by all libraries.
 ///
 /// A body is called with a size, performs that amount of work, waits until it is done, and checks
@@ -61,9 +63,78 @@ struct Registry {
     _ make: @escaping @Sendable () -> Object
   ) { insert(workload, library, nil, note, .pending { Measurement.keeping($0, make) }) }
 
-  /// Adds the workloads in which two threads collide on each of many promises.
+  /// Adds a body that leaves the sum of its results in a slot, in which it is checked.
   ///
-  /// Inlined, so that the compiler sees the calls to the library.
+  /// Inlined, as are the following ones, so that the compiler sees the calls to the library.
+  @inline(__always)
+  mutating func addSum(
+    _ name: String, library: String, limit: Limit? = nil, note: String? = nil,
+    _ body: @escaping @Sendable (_ size: Int, _ sum: Slot<Int>) -> Void
+  ) {
+    let workload = Workload[name]
+    add(name, library: library, limit: limit, note: note) { size in
+      let sum = Slot(0)
+      body(size, sum)
+      check(sum.value, is: workload?.sum(size) ?? 0)
+    }
+  }
+
+  /// Adds the workloads in which one promise after another has handlers on a serial queue.
+  ///
+  /// - Parameter start: Attaches a number of handlers, each to the promise of the one before, of which the
+  ///   last signals the semaphore.
+  @inline(__always)
+  mutating func addThens(
+    library: String, note: String? = nil,
+    _ start: @escaping @Sendable (_ count: Int, DispatchSemaphore) -> Void
+  ) {
+    for count in 1...3 {
+      add("google-then-\(count)", library: library, note: note) { tries in
+        let semaphore = DispatchSemaphore(value: 0)
+        for _ in 0..<tries {
+          start(count, semaphore)
+          semaphore.wait()
+        }
+      }
+    }
+  }
+
+  /// Adds the workload in which one chain after another hops to a serial queue.
+  ///
+  /// - Parameter start: Settles a promise with 1 after attaching a chain to it, whose end calls `end` with
+  ///   the value.
+  @inline(__always)
+  mutating func addQueueChains(
+    library: String, note: String? = nil,
+    _ start: @escaping @Sendable (_ end: @escaping @Sendable (Int) -> Void) -> Void
+  ) {
+    addSum("queue-chain", library: library, note: note) { chains, sum in
+      let done = DispatchSemaphore(value: 0)
+      let end: @Sendable (Int) -> Void = { value in
+        sum.value &+= value
+        done.signal()
+      }
+      for _ in 0..<chains {
+        start(end)
+        done.wait()
+      }
+    }
+  }
+
+  /// Adds the workload in which many promises have a handler each, on a concurrent queue.
+  @inline(__always)
+  mutating func addConcurrent(
+    library: String, note: String? = nil,
+    _ start: @escaping @Sendable (Latch) -> Void
+  ) {
+    add("google-concurrent", library: library, note: note) { count in
+      let latch = Latch(count)
+      for _ in 0..<count { start(latch) }
+      latch.wait()
+    }
+  }
+
+  /// Adds the workloads in which two threads collide on each of many promises.
   @inline(__always)
   mutating func addContended<Source: Sendable>(
     library: String, note: String? = nil, _ make: @escaping @Sendable () -> Source,

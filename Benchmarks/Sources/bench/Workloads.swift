@@ -19,6 +19,8 @@ struct Workload: Sendable {
   /// which differs tenfold from one round to the next, whatever the library does in that time.
   var isLockStep = false
   let summary: String
+  /// The sum of the results for a size.
+  var sum: @Sendable (Int) -> Int = { $0 }
 
   func units(_ size: Int) -> Int { size * unitsPerSize }
   func repeats(_ size: Int) -> Int { max(1, sizePerRound / size) }
@@ -41,19 +43,22 @@ extension Workload {
       Workload(
         name: "inline-chain", unit: "link", floor: "Closures", sizes: [10_000],
         unitsPerSize: chainLength,
-        summary: "Ten `map`s that hop to no queue on a pending promise, then settle it."),
+        summary: "Ten `map`s that hop to no queue on a pending promise, then settle it.",
+        sum: { $0 * (chainLength + 1) }),
       Workload(
         name: "queue-chain", unit: "link", floor: "GCD", sizes: [2_000], unitsPerSize: chainLength,
         isLockStep: true,
         summary:
-          "Ten `map`s on one serial queue on a pending promise, settle it, wait for the last."),
+          "Ten `map`s on one serial queue on a pending promise, settle it, wait for the last.",
+        sum: { $0 * (chainLength + 1) }),
       Workload(
         name: "resolved-map", unit: "promise", floor: "Closures", sizes: [100_000],
-        summary: "Make a resolved promise, `map` it inline, read the result."),
+        summary: "Make a resolved promise, `map` it inline, read the result.", sum: { 2 * $0 }),
       Workload(
         name: "fan-in", unit: "element", floor: "Closures", sizes: [1_000, 10_000, 100_000],
         sizePerRound: 100_000,
-        summary: "Make n pending promises, join them, settle each, get all values."),
+        summary: "Make n pending promises, join them, settle each, get all values.",
+        sum: { $0 * ($0 - 1) / 2 }),
       Workload(
         name: "fan-out", unit: "observer", floor: "Closures", sizes: [10_000],
         sizePerRound: 100_000,
@@ -71,7 +76,8 @@ extension Workload {
       Workload(
         name: "deep-chain", unit: "link", floor: "Closures",
         sizes: [10_000, 1_000_000], sizePerRound: 100_000, stackSize: smallStack,
-        summary: "A chain of n inline `map`s: build, settle, release, with a stack of 512 KiB."),
+        summary: "A chain of n inline `map`s: build, settle, release, with a stack of 512 KiB.",
+        sum: { $0 + 1 }),
       Workload(
         name: "await-value", unit: "await", floor: "async call", sizes: [100_000],
         summary: "`await` the value of a promise that is settled already."),

@@ -35,11 +35,13 @@ struct CostTable: Equatable {
 // MARK: - Text
 
 extension CostTable {
-  struct ParseError: Error, Equatable, CustomStringConvertible {
+  struct ParseError: Error, CustomStringConvertible {
     let line: Int
-    let problem: String
+    let text: Substring
 
-    var description: String { "line \(line): \(problem)" }
+    var description: String {
+      "line \(line): expected 'workload unit quantity value', found '\(text)'"
+    }
   }
 
   private static let toolchainMark = "# toolchain: "
@@ -54,16 +56,9 @@ extension CostTable {
       }
       if line.isEmpty || line.hasPrefix("#") { continue }
       let fields = line.split(separator: " ").map(String.init)
-      guard fields.count == 4 else {
-        throw ParseError(
-          line: index + 1, problem: "expected 'workload unit quantity value', found '\(line)'")
-      }
-      guard let quantity = Quantity(rawValue: fields[2]) else {
-        throw ParseError(line: index + 1, problem: "unknown quantity '\(fields[2])'")
-      }
-      guard let value = Double(fields[3]), value.isFinite, value >= 0 else {
-        throw ParseError(line: index + 1, problem: "'\(fields[3])' is no cost")
-      }
+      guard fields.count == 4, let quantity = Quantity(rawValue: fields[2]),
+        let value = Double(fields[3]), value.isFinite, value >= 0
+      else { throw ParseError(line: index + 1, text: line) }
       costs.append(Cost(workload: fields[0], unit: fields[1], quantity: quantity, value: value))
     }
   }

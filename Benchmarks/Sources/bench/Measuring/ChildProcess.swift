@@ -1,6 +1,5 @@
-import Dispatch
 import Foundation
-import Synchronization
+import Pledge
 
 /// A line that a child has written.
 struct Event {
@@ -41,11 +40,20 @@ func runChild(
   process.standardOutput = output
   do { try process.run() } catch { throw ChildFailure(reason: "\(error)") }
 
-  let watchdog = Watchdog(seconds: silence, process: process.processIdentifier)
+  let id = process.processIdentifier
+  func startWatchdog() -> Promise<Void> {
+    let silent = Promise<Void>.after(.seconds(silence))
+    silent.done(on: .immediate) { kill(id, SIGKILL) }.ignoreErrors()
+    return silent
+  }
+  var watchdog = startWatchdog()
   var buffer = Data()
   // `availableData` is empty only at the end of the stream.
   while case let data = output.fileHandleForReading.availableData, !data.isEmpty {
-    watchdog.reset()
+    if watchdog.isPending {
+      watchdog.cancel()
+      watchdog = startWatchdog()
+    }
     buffer.append(data)
     while let end = buffer.firstIndex(of: UInt8(ascii: "\n")) {
       let line = String(decoding: buffer[..<end], as: UTF8.self)
@@ -54,41 +62,11 @@ func runChild(
     }
   }
   process.waitUntilExit()
-  if watchdog.stop() { throw ChildFailure(reason: "no end after \(silence) s") }
+  defer { watchdog.cancel() }
+  if !watchdog.isPending { throw ChildFailure(reason: "no end after \(silence) s") }
   let status = process.terminationStatus
   if process.terminationReason == .uncaughtSignal {
     throw ChildFailure(reason: "crash, signal \(status)")
   }
   if status != 0 { throw ChildFailure(reason: "exit status \(status)") }
-}
-
-/// Kills a process that hasn't reported anything for too long.
-private final class Watchdog: Sendable {
-  private let lastSign: Atomic<UInt64>
-  private let killed = Atomic(false)
-  /// Set before another thread can access it; Dispatch's objects are thread-safe.
-  private nonisolated(unsafe) let timer: any DispatchSourceTimer
-
-  init(seconds: Int, process: pid_t) {
-    lastSign = Atomic(DispatchTime.now().uptimeNanoseconds)
-    timer = DispatchSource.makeTimerSource(queue: .global())
-    timer.setEventHandler { [weak self] in
-      guard let self else { return }
-      let last = lastSign.load(ordering: .relaxed)
-      let now = DispatchTime.now().uptimeNanoseconds
-      guard now > last, now - last > UInt64(seconds) * 1_000_000_000 else { return }
-      killed.store(true, ordering: .relaxed)
-      kill(process, SIGKILL)
-    }
-    timer.schedule(deadline: .now() + 1, repeating: 1)
-    timer.resume()
-  }
-
-  func reset() { lastSign.store(DispatchTime.now().uptimeNanoseconds, ordering: .relaxed) }
-
-  /// Stops watching; returns whether the process was killed.
-  func stop() -> Bool {
-    timer.cancel()
-    return killed.load(ordering: .relaxed)
-  }
 }

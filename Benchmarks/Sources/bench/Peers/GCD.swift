@@ -6,33 +6,13 @@ func addGCD(to registry: inout Registry) {
   let serial = DispatchQueue(label: "bench.serial")
   let concurrent = DispatchQueue(label: "bench.concurrent", attributes: .concurrent)
 
-  registry.add("google-then-1", library: library) { tries in
-    let semaphore = DispatchSemaphore(value: 0)
-    for _ in 0..<tries {
-      serial.async { semaphore.signal() }
-      semaphore.wait()
-    }
+  registry.addThens(library: library) { count, semaphore in
+    hop(count, on: serial) { semaphore.signal() }
   }
-  registry.add("google-then-2", library: library) { tries in
-    let semaphore = DispatchSemaphore(value: 0)
-    for _ in 0..<tries {
-      serial.async { serial.async { semaphore.signal() } }
-      semaphore.wait()
-    }
+  registry.addConcurrent(library: library) { latch in concurrent.async { latch.countDown() } }
+  registry.addQueueChains(library: library) { end in
+    hop(chainLength, on: serial) { end(chainLength + 1) }
   }
-  registry.add("google-then-3", library: library) { tries in
-    let semaphore = DispatchSemaphore(value: 0)
-    for _ in 0..<tries {
-      serial.async { serial.async { serial.async { semaphore.signal() } } }
-      semaphore.wait()
-    }
-  }
-  registry.add("google-concurrent", library: library) { count in
-    let latch = Latch(count)
-    for _ in 0..<count { concurrent.async { latch.countDown() } }
-    latch.wait()
-  }
-  registry.add("queue-chain", library: library) { hopChains($0, on: serial) }
   registry.add("cancel", library: library, note: "DispatchWorkItem, no producer to tell") { count in
     for number in 0..<count {
       let item = DispatchWorkItem { consume(number) }
@@ -57,15 +37,8 @@ func addGCD(to registry: inout Registry) {
   }
 }
 
-private func hopChains(_ chains: Int, on queue: DispatchQueue) {
-  let done = DispatchSemaphore(value: 0)
-  for _ in 0..<chains {
-    queue.async { hop(1, on: queue) { done.signal() } }
-    done.wait()
-  }
-}
-
-private func hop(_ link: Int, on queue: DispatchQueue, _ done: @escaping @Sendable () -> Void) {
-  if link == chainLength { return done() }
-  queue.async { hop(link + 1, on: queue, done) }
+/// Calls `done` after a number of hops.
+private func hop(_ count: Int, on queue: DispatchQueue, _ done: @escaping @Sendable () -> Void) {
+  if count == 0 { return done() }
+  queue.async { hop(count - 1, on: queue, done) }
 }

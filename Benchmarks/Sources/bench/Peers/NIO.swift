@@ -7,34 +7,19 @@
   func addNIOLoop(to registry: inout Registry) {
     let library = "NIO loop"
 
-    for count in 1...3 {
-      registry.add("google-then-\(count)", library: library) { tries in
-        let semaphore = DispatchSemaphore(value: 0)
-        for _ in 0..<tries {
-          var future = nioLoop.makeSucceededFuture(true)
-          for _ in 1..<count { future = future.map { $0 } }
-          _ = future.map { _ in semaphore.signal() }
-          semaphore.wait()
-        }
-      }
+    registry.addThens(library: library) { count, semaphore in
+      var future = nioLoop.makeSucceededFuture(true)
+      for _ in 1..<count { future = future.map { $0 } }
+      _ = future.map { _ in semaphore.signal() }
     }
-    registry.add("google-concurrent", library: library, note: "a loop for each core") { count in
-      let latch = Latch(count)
-      for _ in 0..<count {
-        _ = group.next().makeSucceededFuture(true).map { _ in latch.countDown() }
-      }
-      latch.wait()
+    registry.addConcurrent(library: library, note: "a loop for each core") { latch in
+      _ = group.next().makeSucceededFuture(true).map { _ in latch.countDown() }
     }
-    registry.add("inline-chain", library: library) { chains in
-      onNIOLoop { nioInlineChains(chains, on: nioLoop) }
-    }
-    registry.add("queue-chain", library: library) { hopChains($0) }
-    registry.add("resolved-map", library: library) { count in
-      onNIOLoop { nioResolvedMaps(count, on: nioLoop) }
-    }
-    registry.add("fan-in", library: library) { count in onNIOLoop { nioFanIn(count, on: nioLoop) } }
-    registry.add("fan-out", library: library) { count in
-      onNIOLoop { nioFanOut(count, on: nioLoop) }
+    registry.addInPlace(library: library) { work in onNIOLoop { work(nioLoop) } }
+    registry.addQueueChains(library: library) { end in
+      let promise = nioLoop.makePromise(of: Int.self)
+      nioChain(chainLength, from: promise.futureResult).whenSuccess(end)
+      promise.succeed(1)
     }
     registry.addContended(library: library) {
       nioLoop.makePromise(of: Int.self)
@@ -82,20 +67,5 @@
       let promise = nioLoop.makePromise(of: Int.self)
       return (promise, promise.futureResult.map { $0 &+ 1 })
     }
-  }
-
-  private func hopChains(_ chains: Int) {
-    let done = DispatchSemaphore(value: 0)
-    let total = Slot(0)
-    for _ in 0..<chains {
-      let promise = nioLoop.makePromise(of: Int.self)
-      nioChain(chainLength, from: promise.futureResult).whenSuccess {
-        total.value &+= $0
-        done.signal()
-      }
-      promise.succeed(1)
-      done.wait()
-    }
-    check(total.value, is: chains * (chainLength + 1))
   }
 #endif

@@ -9,54 +9,43 @@ func addPledge(to registry: inout Registry) {
   let serial = DispatchQueue(label: "bench.serial")
   let concurrent = DispatchQueue(label: "bench.concurrent", attributes: .concurrent)
 
-  for count in 1...3 {
-    registry.add("google-then-\(count)", library: library) { tries in
-      let semaphore = DispatchSemaphore(value: 0)
-      for _ in 0..<tries {
-        var promise = Promise.value(true)
-        for _ in 1..<count { promise = promise.map(on: serial) { $0 } }
-        _ = promise.map(on: serial) { _ in semaphore.signal() }
-        semaphore.wait()
-      }
-    }
+  registry.addThens(library: library) { count, semaphore in
+    var promise = Promise.value(true)
+    for _ in 1..<count { promise = promise.map(on: serial) { $0 } }
+    _ = promise.map(on: serial) { _ in semaphore.signal() }
   }
-  registry.add("google-concurrent", library: library) { count in
-    let latch = Latch(count)
-    for _ in 0..<count { _ = Promise.value(true).map(on: concurrent) { _ in latch.countDown() } }
-    latch.wait()
+  registry.addConcurrent(library: library) { latch in
+    _ = Promise.value(true).map(on: concurrent) { _ in latch.countDown() }
   }
-  registry.add("inline-chain", library: library) { chains in
-    let sum = Slot(0)
+  registry.addSum("inline-chain", library: library) { chains, sum in
     for _ in 0..<chains {
       let (promise, resolver) = Promise<Int>.withResolvers()
-      chain(chainLength, from: promise).observe(on: .immediate) { sum.value &+= $0.value }
+      chain(chainLength, from: promise, on: .immediate)
+        .observe(on: .immediate) { sum.value &+= $0.value }
       resolver.fulfill(1)
     }
-    check(sum.value, is: chains * (chainLength + 1))
   }
-  registry.add("queue-chain", library: library) { hopChains($0, on: serial) }
-  registry.add("resolved-map", library: library) { count in
-    let sum = Slot(0)
+  registry.addQueueChains(library: library) { end in
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    chain(chainLength, from: promise, on: serial).observe(on: .immediate) { end($0.value) }
+    resolver.fulfill(1)
+  }
+  registry.addSum("resolved-map", library: library) { count, sum in
     for _ in 0..<count {
       Promise.value(1).map(on: .immediate) { $0 &+ 1 }
         .observe(on: .immediate) { sum.value &+= $0.value }
     }
-    check(sum.value, is: 2 * count)
   }
-  registry.add("fan-in", library: library) { count in
-    let sum = Slot(0)
+  registry.addSum("fan-in", library: library) { count, sum in
     let inputs = (0..<count).map { _ in Promise<Int>.withResolvers() }
     Promise.all(inputs.map(\.promise))
       .observe(on: .immediate) { sum.value = ((try? $0.get()) ?? []).reduce(0, &+) }
     for (index, input) in inputs.enumerated() { input.resolver.fulfill(index) }
-    check(sum.value, is: count * (count - 1) / 2)
   }
-  registry.add("fan-out", library: library) { count in
-    let total = Slot(0)
+  registry.addSum("fan-out", library: library) { count, sum in
     let (promise, resolver) = Promise<Int>.withResolvers()
-    for _ in 0..<count { promise.observe(on: .immediate) { total.value &+= $0.value } }
+    for _ in 0..<count { promise.observe(on: .immediate) { sum.value &+= $0.value } }
     resolver.fulfill(1)
-    check(total.value, is: count)
   }
   registry.addContended(library: library) {
     Promise<Int>.withResolvers()
@@ -75,41 +64,23 @@ extension Result where Success == Int {
   }
 }
 
-private func chain(_ links: Int, from root: Promise<Int>) -> Promise<Int> {
+private func chain(
+  _ links: Int, from root: Promise<Int>, on executor: some PromiseExecutor
+) -> Promise<Int> {
   var promise = root
-  for _ in 0..<links { promise = promise.map(on: .immediate) { $0 &+ 1 } }
+  for _ in 0..<links { promise = promise.map(on: executor) { $0 &+ 1 } }
   return promise
 }
 
-private func hopChains(_ chains: Int, on executor: some PromiseExecutor) {
-  let done = DispatchSemaphore(value: 0)
-  let total = Slot(0)
-  for _ in 0..<chains {
-    let (root, resolver) = Promise<Int>.withResolvers()
-    var promise = root
-    for _ in 0..<chainLength { promise = promise.map(on: executor) { $0 &+ 1 } }
-    promise.observe(on: .immediate) {
-      total.value &+= $0.value
-      done.signal()
-    }
-    resolver.fulfill(1)
-    done.wait()
-  }
-  check(total.value, is: chains * (chainLength + 1))
-}
-
 private func addDepth(to registry: inout Registry, _ library: String) {
-  registry.add("recursive-loop", library: library) { rounds in
-    let slot = Slot(0)
-    step(0, rounds).observe(on: .immediate) { slot.value = $0.value }
-    check(slot.value, is: rounds)
+  registry.addSum("recursive-loop", library: library) { rounds, sum in
+    step(0, rounds).observe(on: .immediate) { sum.value = $0.value }
   }
-  registry.add("deep-chain", library: library) { links in
-    let result = Slot(0)
+  registry.addSum("deep-chain", library: library) { links, sum in
     let (promise, resolver) = Promise<Int>.withResolvers()
-    chain(links, from: promise).observe(on: .immediate) { result.value = $0.value }
+    chain(links, from: promise, on: .immediate)
+      .observe(on: .immediate) { sum.value = $0.value }
     resolver.fulfill(1)
-    check(result.value, is: links + 1)
   }
 }
 

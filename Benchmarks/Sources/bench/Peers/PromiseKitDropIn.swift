@@ -11,54 +11,42 @@
     let serial = DispatchQueue(label: "bench.serial")
     let concurrent = DispatchQueue(label: "bench.concurrent", attributes: .concurrent)
 
-    for count in 1...3 {
-      registry.add("google-then-\(count)", library: library) { tries in
-        let semaphore = DispatchSemaphore(value: 0)
-        for _ in 0..<tries {
-          var promise = Promise.value(true)
-          for _ in 1..<count { promise = promise.map(on: serial) { $0 } }
-          _ = promise.done(on: serial) { _ in semaphore.signal() }
-          semaphore.wait()
-        }
-      }
+    registry.addThens(library: library) { count, semaphore in
+      var promise = Promise.value(true)
+      for _ in 1..<count { promise = promise.map(on: serial) { $0 } }
+      _ = promise.done(on: serial) { _ in semaphore.signal() }
     }
-    registry.add("google-concurrent", library: library) { count in
-      let latch = Latch(count)
-      for _ in 0..<count { _ = Promise.value(true).done(on: concurrent) { _ in latch.countDown() } }
-      latch.wait()
+    registry.addConcurrent(library: library) { latch in
+      _ = Promise.value(true).done(on: concurrent) { _ in latch.countDown() }
     }
-    registry.add("inline-chain", library: library) { chains in
-      let sum = Slot(0)
+    registry.addSum("inline-chain", library: library) { chains, sum in
       for _ in 0..<chains {
         let (promise, resolver) = Promise<Int>.pending()
         chain(chainLength, from: promise, on: nil).pipe { sum.value &+= $0.value }
         resolver.fulfill(1)
       }
-      check(sum.value, is: chains * (chainLength + 1))
     }
-    registry.add("queue-chain", library: library) { hopChains($0, on: serial) }
-    registry.add("resolved-map", library: library) { count in
-      let sum = Slot(0)
+    registry.addQueueChains(library: library) { end in
+      let (promise, resolver) = Promise<Int>.pending()
+      chain(chainLength, from: promise, on: serial).pipe { end($0.value) }
+      resolver.fulfill(1)
+    }
+    registry.addSum("resolved-map", library: library) { count, sum in
       for _ in 0..<count {
         Promise.value(1).map(on: nil) { $0 &+ 1 }.pipe { sum.value &+= $0.value }
       }
-      check(sum.value, is: 2 * count)
     }
-    registry.add("fan-in", library: library) { count in
-      let sum = Slot(0)
+    registry.addSum("fan-in", library: library) { count, sum in
       let inputs = (0..<count).map { _ in Promise<Int>.pending() }
       when(fulfilled: inputs.map(\.promise)).pipe {
         if case .fulfilled(let values) = $0 { sum.value = values.reduce(0, &+) }
       }
       for (index, input) in inputs.enumerated() { input.resolver.fulfill(index) }
-      check(sum.value, is: count * (count - 1) / 2)
     }
-    registry.add("fan-out", library: library) { count in
-      let total = Slot(0)
+    registry.addSum("fan-out", library: library) { count, sum in
       let (promise, resolver) = Promise<Int>.pending()
-      for _ in 0..<count { promise.pipe { total.value &+= $0.value } }
+      for _ in 0..<count { promise.pipe { sum.value &+= $0.value } }
       resolver.fulfill(1)
-      check(total.value, is: count)
     }
     registry.addContended(library: library) {
       Promise<Int>.pending()
@@ -85,33 +73,14 @@
     return promise
   }
 
-  private func hopChains(_ chains: Int, on queue: DispatchQueue) {
-    let done = DispatchSemaphore(value: 0)
-    let total = Slot(0)
-    for _ in 0..<chains {
-      let (promise, resolver) = Promise<Int>.pending()
-      chain(chainLength, from: promise, on: queue).pipe {
-        total.value &+= $0.value
-        done.signal()
-      }
-      resolver.fulfill(1)
-      done.wait()
-    }
-    check(total.value, is: chains * (chainLength + 1))
-  }
-
   private func addDepth(to registry: inout Registry, _ library: String) {
-    registry.add("recursive-loop", library: library) { rounds in
-      let slot = Slot(0)
-      step(0, rounds).pipe { slot.value = $0.value }
-      check(slot.value, is: rounds)
+    registry.addSum("recursive-loop", library: library) { rounds, sum in
+      step(0, rounds).pipe { sum.value = $0.value }
     }
-    registry.add("deep-chain", library: library) { links in
-      let result = Slot(0)
+    registry.addSum("deep-chain", library: library) { links, sum in
       let (promise, resolver) = Promise<Int>.pending()
-      chain(links, from: promise, on: nil).pipe { result.value = $0.value }
+      chain(links, from: promise, on: nil).pipe { sum.value = $0.value }
       resolver.fulfill(1)
-      check(result.value, is: links + 1)
     }
   }
 

@@ -1,37 +1,27 @@
-import Dispatch
-
 /// The features of the language: tasks, groups, continuations, and plain `async` calls.
 ///
 /// A task takes the place of a promise, and awaiting another task that of `then`.
 func addSwiftConcurrency(to registry: inout Registry) {
   let library = "Swift Concurrency"
 
-  for count in 1...3 {
-    registry.add("google-then-\(count)", library: library, note: "a task each") { tries in
-      let semaphore = DispatchSemaphore(value: 0)
-      let resolved = Task.detached { true }
-      for _ in 0..<tries {
-        var task = resolved
-        for _ in 1..<count { task = Task.detached { [task] in await task.value } }
-        Task.detached { [task] in
-          if await task.value { semaphore.signal() }
-        }
-        semaphore.wait()
-      }
+  registry.addThens(library: library, note: "a task each") { count, semaphore in
+    var task = resolved
+    for _ in 1..<count { task = Task.detached { [task] in await task.value } }
+    Task.detached { [task] in
+      if await task.value { semaphore.signal() }
     }
   }
-  registry.add("google-concurrent", library: library, note: "a task each") { count in
-    let latch = Latch(count)
-    let resolved = Task.detached { true }
-    for _ in 0..<count {
-      Task.detached {
-        if await resolved.value { latch.countDown() }
-      }
+  registry.addConcurrent(library: library, note: "a task each") { latch in
+    Task.detached {
+      if await resolved.value { latch.countDown() }
     }
-    latch.wait()
   }
-  registry.add("queue-chain", library: library, note: "tasks on one actor") { chains in
-    waitForEach(chains) { previous in Task { @SerialActor in await previous.value &+ 1 } }
+  registry.addQueueChains(library: library, note: "tasks on one actor") { end in
+    let root = PendingTask()
+    var task = root.task
+    for _ in 0..<chainLength { task = Task { @SerialActor [task] in await task.value &+ 1 } }
+    Task.detached { [task] in end(await task.value) }
+    root.settle(1)
   }
   registry.addAsync("resolved-map", library: library, note: "async let") { count in
     let one = Slot(1)
@@ -66,6 +56,8 @@ func addSwiftConcurrency(to registry: inout Registry) {
   addDepth(to: &registry, library)
   addAwaiting(to: &registry, library)
 }
+
+private let resolved = Task.detached { true }
 
 private func addDepth(to registry: inout Registry, _ library: String) {
   registry.addAsync("recursive-loop", library: library, note: "a recursive async call") { rounds in
@@ -118,26 +110,6 @@ private func addAwaiting(to registry: inout Registry, _ library: String) {
 
 @globalActor
 private actor SerialActor { static let shared = SerialActor() }
-
-/// Repeatedly chains ten tasks to a pending one, settles it, and waits for the last.
-private func waitForEach(
-  _ chains: Int, _ link: (Task<Int, Never>) -> Task<Int, Never>
-) {
-  let semaphore = DispatchSemaphore(value: 0)
-  let total = Slot(0)
-  for _ in 0..<chains {
-    let root = PendingTask()
-    var task = root.task
-    for _ in 0..<chainLength { task = link(task) }
-    Task.detached { [task] in
-      total.value &+= await task.value
-      semaphore.signal()
-    }
-    root.settle(1)
-    semaphore.wait()
-  }
-  check(total.value, is: chains * (chainLength + 1))
-}
 
 /// A task that ends on request, like a pending promise.
 private struct PendingTask: Sendable {
