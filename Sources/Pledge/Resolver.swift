@@ -124,9 +124,7 @@ extension Cell {
   @inlinable @discardableResult
   public func fulfill(_ value: Value) -> Bool { resolver.fulfill(value) }
 
-  /// Fulfills the guarantee when `guarantee` is fulfilled, unless it is already fulfilled by then.
-  ///
-  /// See ``Resolver/resolve(with:)``.
+  /// Fulfills the guarantee when `guarantee` is fulfilled; see ``Resolver/resolve(with:)``.
   @inlinable
   public func resolve(with guarantee: Guarantee<Value>) { resolver.resolve(with: guarantee.base) }
 

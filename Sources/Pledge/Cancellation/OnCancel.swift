@@ -27,9 +27,7 @@ extension Resolver {
 }
 
 extension GuaranteeResolver {
-  /// Calls `handler` when all consumers of the guarantee have cancelled.
-  ///
-  /// See ``Resolver/onCancel(_:)``.
+  /// The same as ``Resolver/onCancel(_:)``, when all consumers of the guarantee have cancelled.
   public func onCancel(
     @_inheritActorContext _ handler: @escaping @Sendable @isolated(any) () -> Void
   ) { resolver.onCancel(handler) }

@@ -30,9 +30,7 @@ extension Promise {
       .mapped(.inPlace { values in Dictionary(uniqueKeysWithValues: zip(keys, values)) })
   }
 
-  /// Returns a promise for all the values of thenables of one type, such as guarantees, in order.
-  ///
-  /// Otherwise, this is the same as for promises.
+  /// The same as for promises, for thenables of one type, such as guarantees.
   @_disfavoredOverload
   public static func all<T: Thenable>(
     _ thenables: some Sequence<T>, cancellingRest: Bool = false

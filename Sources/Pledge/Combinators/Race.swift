@@ -16,10 +16,7 @@ extension Promise {
     }
   }
 
-  /// Returns a promise for the result of the first of the promises to settle, fulfilled or
-  /// rejected.
-  ///
-  /// Otherwise, this is the same as the form that takes a sequence.
+  /// The same as the form that takes a sequence.
   @inlinable
   public static func race(_ promises: Promise..., cancellingLosers: Bool = true) -> Promise {
     race(promises, cancellingLosers: cancellingLosers)
@@ -47,10 +44,7 @@ extension Promise {
     }
   }
 
-  /// Returns a promise for the first value; rejections are ignored unless every promise is
-  /// rejected.
-  ///
-  /// Otherwise, this is the same as the form that takes a sequence.
+  /// The same as the form that takes a sequence.
   @inlinable
   public static func any(_ promises: Promise..., cancellingLosers: Bool = true) -> Promise {
     any(promises, cancellingLosers: cancellingLosers)

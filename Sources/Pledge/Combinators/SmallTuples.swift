@@ -4,9 +4,7 @@
 // is "Failed to produce diagnostic for expression". These overloads have no pack.
 
 extension Promise {
-  /// Returns a promise for a tuple of two values.
-  ///
-  /// This is the same as for any number of promises.
+  /// Returns a promise for a tuple of two values, as for any number of promises.
   @inlinable
   public static func all<A: Sendable, B: Sendable>(
     _ a: Promise<A>, _ b: Promise<B>, cancellingRest: Bool = false
@@ -14,9 +12,7 @@ extension Promise {
     tuple(a, b, cancellingRest: cancellingRest)
   }
 
-  /// Returns a promise for a tuple of three values.
-  ///
-  /// This is the same as for any number of promises.
+  /// Returns a promise for a tuple of three values, as for any number of promises.
   @inlinable
   public static func all<A: Sendable, B: Sendable, C: Sendable>(
     _ a: Promise<A>, _ b: Promise<B>, _ c: Promise<C>, cancellingRest: Bool = false
@@ -24,9 +20,7 @@ extension Promise {
     tuple(a, b, c, cancellingRest: cancellingRest)
   }
 
-  /// Returns a promise for a tuple of four values.
-  ///
-  /// This is the same as for any number of promises.
+  /// Returns a promise for a tuple of four values, as for any number of promises.
   @inlinable
   public static func all<A: Sendable, B: Sendable, C: Sendable, D: Sendable>(
     _ a: Promise<A>, _ b: Promise<B>, _ c: Promise<C>, _ d: Promise<D>, cancellingRest: Bool = false
@@ -34,9 +28,7 @@ extension Promise {
     tuple(a, b, c, d, cancellingRest: cancellingRest)
   }
 
-  /// Returns a promise for a tuple of five values.
-  ///
-  /// This is the same as for any number of promises.
+  /// Returns a promise for a tuple of five values, as for any number of promises.
   @inlinable
   public static func all<A: Sendable, B: Sendable, C: Sendable, D: Sendable, E: Sendable>(
     _ a: Promise<A>, _ b: Promise<B>, _ c: Promise<C>, _ d: Promise<D>, _ e: Promise<E>,
@@ -45,9 +37,7 @@ extension Promise {
     tuple(a, b, c, d, e, cancellingRest: cancellingRest)
   }
 
-  /// Returns a promise for a tuple of two values of thenables, such as promises and guarantees.
-  ///
-  /// This is the same as for any number of thenables.
+  /// Returns a promise for a tuple of two values, as for any number of thenables.
   @_disfavoredOverload
   public static func all<A: Thenable, B: Thenable>(
     _ a: A, _ b: B, cancellingRest: Bool = false
@@ -55,9 +45,7 @@ extension Promise {
     tuple(a.source, b.source, cancellingRest: cancellingRest)
   }
 
-  /// Returns a promise for a tuple of three values of thenables, such as promises and guarantees.
-  ///
-  /// This is the same as for any number of thenables.
+  /// Returns a promise for a tuple of three values, as for any number of thenables.
   @_disfavoredOverload
   public static func all<A: Thenable, B: Thenable, C: Thenable>(
     _ a: A, _ b: B, _ c: C, cancellingRest: Bool = false

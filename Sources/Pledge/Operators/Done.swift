@@ -103,9 +103,7 @@ extension Guarantee {
 // `Resolver.fulfill`, can be handlers: `promise.done(resolver.fulfill).catch(resolver.reject)`.
 
 extension Thenable {
-  /// Calls `body` with the value, and ignores what it returns.
-  ///
-  /// Otherwise, the same as ``done(_:)``.
+  /// The same as ``done(_:)``, except that it ignores what `body` returns.
   @inlinable @_disfavoredOverload
   public func done(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) throws -> Bool
@@ -115,9 +113,7 @@ extension Thenable {
 }
 
 extension Promise {
-  /// Handles the error and ends the chain; ignores what `body` returns.
-  ///
-  /// Otherwise, the same as ``catch(_:)``.
+  /// The same as ``catch(_:)``, except that it ignores what `body` returns.
   @inlinable @discardableResult @_disfavoredOverload
   public func `catch`(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (any Error) -> Bool

@@ -115,9 +115,7 @@ public final class Limiter: Sendable {
       TimeSource(clock), isOverload: isOverload)
   }
 
-  /// Creates a limiter that finds the limit itself.
-  ///
-  /// See ``init(adaptive:initial:queueCapacity:clock:isOverload:)``.
+  /// Creates a limiter; see ``init(adaptive:initial:queueCapacity:clock:isOverload:)``.
   public convenience init(
     adaptive range: ClosedRange<Int>, initial: Int = 10, queueCapacity: Int? = 0,
     isOverload: @escaping @Sendable (any Error) -> Bool = { $0 is TimeoutError }

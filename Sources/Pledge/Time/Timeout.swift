@@ -40,19 +40,14 @@ extension Thenable {
     source.timeout(TimeSpan(duration), TimeSource(clock))
   }
 
-  /// Returns a promise with the same result that is rejected with ``TimeoutError`` if this promise
-  /// hasn't settled by `deadline`.
-  ///
-  /// See ``timeout(after:clock:)``.
+  /// The same as ``deadline(_:clock:)``, on the continuous clock.
   @inlinable
   public func deadline(_ deadline: ContinuousClock.Instant) -> Promise<Value> {
     self.deadline(deadline, clock: ContinuousClock())
   }
 
   /// Returns a promise with the same result that is rejected with ``TimeoutError`` if this promise
-  /// hasn't settled by `deadline` on `clock`.
-  ///
-  /// See ``timeout(after:clock:)``.
+  /// hasn't settled by `deadline` on `clock`; see ``timeout(after:clock:)``.
   @inlinable
   public func deadline<C: Clock<Duration>>(_ deadline: C.Instant, clock: C) -> Promise<Value> {
     timeout(after: clock.now.duration(to: deadline), clock: clock)

@@ -73,8 +73,6 @@ extension RetryPolicy {
     honoringRetryAfter(TimeSpan(limit))
   }
 
-  /// Returns this policy with the delays that the server requests.
-  ///
   /// The same as ``honoringRetryAfter(limit:)``, for systems without `Duration`.
   @_disfavoredOverload
   public func honoringRetryAfter(limit: DispatchTimeInterval = .seconds(300)) -> RetryPolicy {

@@ -46,10 +46,8 @@ extension URLSession {
       progress: progress, fileID: fileID, line: line)
   }
 
-  /// Performs `request` and writes the body into the file `destination`.
-  ///
-  /// The same as ``download(_:to:acceptsAnyStatus:progress:fileID:line:)-(URL,_,_,_,_,_)``, for a
-  /// request.
+  /// The same as ``download(_:to:acceptsAnyStatus:progress:fileID:line:)-(URL,_,_,_,_,_)``, for
+  /// `request`.
   public func download(
     _ request: URLRequest, to destination: URL, acceptsAnyStatus: Bool = false,
     progress: Progress? = nil, fileID: StaticString = #fileID, line: UInt = #line

@@ -50,10 +50,8 @@ extension URLSession {
       fileID: fileID, line: line, to: receive)
   }
 
-  /// Performs `request` and passes the body to a closure as it arrives.
-  ///
-  /// The same as ``stream(_:acceptsAnyStatus:progress:fileID:line:to:)-(URL,_,_,_,_,_)``, for a
-  /// request.
+  /// The same as ``stream(_:acceptsAnyStatus:progress:fileID:line:to:)-(URL,_,_,_,_,_)``, for
+  /// `request`.
   public func stream(
     _ request: URLRequest, acceptsAnyStatus: Bool = false, progress: Progress? = nil,
     fileID: StaticString = #fileID, line: UInt = #line,

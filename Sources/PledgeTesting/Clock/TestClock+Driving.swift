@@ -56,9 +56,7 @@ extension TestClock {
     }
   }
 
-  /// Advances the time from one sleeper to the next until `guarantee` is fulfilled.
-  ///
-  /// This is the same as for a promise.
+  /// The same as for a promise, until `guarantee` is fulfilled.
   public func run(until guarantee: Guarantee<some Sendable>) async {
     await run(until: guarantee.promise)
   }

@@ -19,16 +19,12 @@ public func when(fulfilled thenables: [any Thenable]) -> Promise<[Any]> {
   return all(thenables.map { erased($0) }) { $0.map(\.value) }
 }
 
-/// Waits for all `promises`.
-///
-/// The first rejection rejects the result immediately; the others continue.
+/// Waits for all `promises`; the first rejection rejects the result immediately.
 public func when<U: Thenable>(fulfilled promises: U...) -> Promise<Void> where U.T == Void {
   when(fulfilled: promises)
 }
 
-/// Waits for all `promises`.
-///
-/// The first rejection rejects the result immediately; the others continue.
+/// Waits for all `promises`; the first rejection rejects the result immediately.
 public func when<U: Thenable>(fulfilled promises: [U]) -> Promise<Void> where U.T == Void {
   all(promises.map { $0.attach() }) { _ in }
 }

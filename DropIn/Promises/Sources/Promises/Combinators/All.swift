@@ -12,9 +12,7 @@ public func all<Value>(
   on queue: DispatchQueue = .promises, _ promises: Promise<Value>...
 ) -> Promise<[Value]> { all(on: queue, promises) }
 
-/// Returns a promise for all the values, in the order of `promises`.
-///
-/// The first error rejects the result immediately.
+/// The same as for promises that aren't in a sequence.
 @inlinable
 public func all<Value, Container: Sequence>(
   on queue: DispatchQueue = .promises, _ promises: Container
@@ -24,9 +22,7 @@ public func all<Value, Container: Sequence>(
   return gather(on: queue, fulfilled: sources) { sources.map { $0.value } }
 }
 
-/// Returns a promise for both values.
-///
-/// The first error rejects the result immediately.
+/// Returns a promise for both values; the first error rejects it immediately.
 @inlinable
 public func all<A, B>(
   on queue: DispatchQueue = .promises, _ promiseA: Promise<A>, _ promiseB: Promise<B>
@@ -37,9 +33,7 @@ public func all<A, B>(
   }
 }
 
-/// Returns a promise for all three values.
-///
-/// The first error rejects the result immediately.
+/// Returns a promise for all three values; the first error rejects it immediately.
 @inlinable
 public func all<A, B, C>(
   on queue: DispatchQueue = .promises, _ promiseA: Promise<A>, _ promiseB: Promise<B>,
@@ -52,9 +46,7 @@ public func all<A, B, C>(
   }
 }
 
-/// Returns a promise for all four values.
-///
-/// The first error rejects the result immediately.
+/// Returns a promise for all four values; the first error rejects it immediately.
 @inlinable
 public func all<A, B, C, D>(
   on queue: DispatchQueue = .promises, _ promiseA: Promise<A>, _ promiseB: Promise<B>,

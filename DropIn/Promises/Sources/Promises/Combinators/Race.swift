@@ -8,9 +8,7 @@ public func race<Value>(
   on queue: DispatchQueue = .promises, _ promises: Promise<Value>...
 ) -> Promise<Value> { race(on: queue, promises) }
 
-/// Returns a promise that is resolved like the first of `promises`, at least one, to be resolved.
-///
-/// **Execution.** The promises are observed on `queue`.
+/// The same as for promises that aren't in an array.
 @inlinable
 public func race<Value>(
   on queue: DispatchQueue = .promises, _ promises: [Promise<Value>]
