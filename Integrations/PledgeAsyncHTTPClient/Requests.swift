@@ -79,13 +79,9 @@
     /// connection, or its stream in HTTP/2. It also cancels the promise that `receive` returned,
     /// and `receive` isn't called again.
     ///
+    /// For the other parameters, see ``load(_:upTo:deadline:logger:fileID:line:)``.
+    ///
     /// - Parameters:
-    ///   - request: The request.
-    ///   - deadline: The time at which a request that hasn't ended fails; nil for the client's time
-    ///     limits.
-    ///   - logger: The logger that the client uses.
-    ///   - fileID: The file to name in reports; the default is the caller's.
-    ///   - line: The line to name in reports; the default is the caller's.
     ///   - accept: A closure that receives the head before the body is read; to end the request, it
     ///     throws an error.
     ///   - receive: A closure that receives the parts in order, each after the promise for the part

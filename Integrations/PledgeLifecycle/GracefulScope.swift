@@ -80,35 +80,19 @@
     /// queued there then never starts.
     ///
     /// **Execution.** `operation` runs in the isolation in which it was written.
-    ///
-    /// - Parameter operation: Starts the work.
     public func run<T: Sendable>(
       @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> Promise<T>
     ) -> Promise<T> {
       start(executor(for: operation.isolation), assumingIsolated(operation))
     }
 
-    /// Runs `operation`.
-    ///
-    /// See `run(_:)`.
-    ///
-    /// **Execution.** `operation` runs on `executor`; with `.immediate`, inside this call.
-    ///
-    /// - Parameters:
-    ///   - executor: Where `operation` runs.
-    ///   - operation: Starts the work.
+    /// The same as `run(_:)`, with `operation` on `executor`; with `.immediate`, it runs inside this call.
     @_disfavoredOverload
     public func run<T: Sendable>(
       on executor: some PromiseExecutor, _ operation: @escaping @Sendable () throws -> Promise<T>
     ) -> Promise<T> { start(executor, operation) }
 
-    /// Runs `operation`, which returns a guarantee or a promise of another module.
-    ///
-    /// Otherwise, this method behaves like the one for an operation that returns a promise.
-    ///
-    /// **Execution.** `operation` runs in the isolation in which it was written.
-    ///
-    /// - Parameter operation: Starts the work.
+    /// The same as `run(_:)`, for a guarantee or a promise of another module.
     @_disfavoredOverload
     public func run<T: Thenable>(
       @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> T
@@ -123,8 +107,6 @@
     /// the one for an operation that returns a promise.
     ///
     /// **Execution.** `operation` runs in its own task, in the isolation in which it was written.
-    ///
-    /// - Parameter operation: The work.
     @_disfavoredOverload
     public func run<T: Sendable>(
       @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> T

@@ -30,7 +30,7 @@
       function: String = #function, file: String = #fileID, line: UInt = #line,
       _ operation: (any Span) throws -> Promise
     ) -> Promise {
-      SpanDescription(name, kind, context(), function, file, line).begin().around(operation)
+      spanStarter(name, kind, context(), function, file, line)().around(operation)
     }
 
     /// Starts a span that ends when this promise has settled, and returns a promise with the same
@@ -42,34 +42,17 @@
       context: @autoclosure () -> ServiceContext = .current ?? .topLevel,
       function: String = #function, file: String = #fileID, line: UInt = #line
     ) -> Promise {
-      SpanDescription(name, kind, context(), function, file, line).begin().around { _ in self }
+      spanStarter(name, kind, context(), function, file, line)().around { _ in self }
     }
   }
 
-  /// The arguments to start a span later.
-  struct SpanDescription: Sendable {
-    private let name: String
-    private let kind: SpanKind
-    private let context: ServiceContext
-    private let tracer: any Tracer
-    private let function: String
-    private let file: String
-    private let line: UInt
-
-    init(
-      _ name: String, _ kind: SpanKind, _ context: ServiceContext, _ function: String,
-      _ file: String, _ line: UInt
-    ) {
-      self.name = name
-      self.kind = kind
-      self.context = context
-      self.function = function
-      self.file = file
-      self.line = line
-      tracer = InstrumentationSystem.tracer
-    }
-
-    func begin() -> OpenSpan {
+  /// Returns a closure that starts a span.
+  func spanStarter(
+    _ name: String, _ kind: SpanKind, _ context: ServiceContext, _ function: String, _ file: String,
+    _ line: UInt
+  ) -> @Sendable () -> OpenSpan {
+    let tracer = InstrumentationSystem.tracer
+    return {
       let span: any Span = tracer.startSpan(
         name, context: context, ofKind: kind, at: DefaultTracerClock.now, function: function,
         file: file, line: line)

@@ -28,12 +28,7 @@
         assumingIsolated(body))
     }
 
-    /// Calls `body` like `then`, in a span that ends when the promise that `body` returns has
-    /// settled.
-    ///
-    /// See ``then(span:ofKind:context:function:file:line:_:)``.
-    ///
-    /// **Execution.** `body` runs on `executor`.
+    /// The same as ``then(span:ofKind:context:function:file:line:_:)``, with `body` on `executor`.
     @_disfavoredOverload
     public func then<U: Sendable>(
       span name: String, ofKind kind: SpanKind = .internal,
@@ -41,8 +36,8 @@
       function: String = #function, file: String = #fileID, line: UInt = #line,
       on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) throws -> Promise<U>
     ) -> Promise<U> {
-      let span = SpanDescription(name, kind, context(), function, file, line)
-      return then(on: executor) { value in span.begin().around { _ in try body(value) } }
+      let start = spanStarter(name, kind, context(), function, file, line)
+      return then(on: executor) { value in start().around { _ in try body(value) } }
     }
 
     /// Calls `body` like `map`, in a span that ends when `body` returns.
@@ -62,11 +57,7 @@
         assumingIsolated(body))
     }
 
-    /// Calls `body` like `map`, in a span that ends when `body` returns.
-    ///
-    /// See ``then(span:ofKind:context:function:file:line:_:)``.
-    ///
-    /// **Execution.** `body` runs on `executor`.
+    /// The same as ``map(span:ofKind:context:function:file:line:_:)``, with `body` on `executor`.
     @_disfavoredOverload
     public func map<U: Sendable>(
       span name: String, ofKind kind: SpanKind = .internal,
@@ -74,8 +65,8 @@
       function: String = #function, file: String = #fileID, line: UInt = #line,
       on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) throws -> U
     ) -> Promise<U> {
-      let span = SpanDescription(name, kind, context(), function, file, line)
-      return map(on: executor) { value in try span.begin().around(value: { try body(value) }) }
+      let start = spanStarter(name, kind, context(), function, file, line)
+      return map(on: executor) { value in try start().around(value: { try body(value) }) }
     }
   }
 #endif
