@@ -28,7 +28,7 @@
         assumingIsolated(body))
     }
 
-    /// The same as ``then(span:ofKind:context:function:file:line:_:)``, with `body` on `executor`.
+    /// The same as ``then(span:ofKind:context:function:file:line:_:)``; `body` runs on `executor`.
     @_disfavoredOverload
     public func then<U: Sendable>(
       span name: String, ofKind kind: SpanKind = .internal,
@@ -57,7 +57,7 @@
         assumingIsolated(body))
     }
 
-    /// The same as ``map(span:ofKind:context:function:file:line:_:)``, with `body` on `executor`.
+    /// The same as ``map(span:ofKind:context:function:file:line:_:)``; `body` runs on `executor`.
     @_disfavoredOverload
     public func map<U: Sendable>(
       span name: String, ofKind kind: SpanKind = .internal,

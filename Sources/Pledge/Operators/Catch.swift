@@ -12,7 +12,7 @@ extension Promise {
     caught(Placed(body))
   }
 
-  /// The same as `catch(_:)`, with `body` on `executor`.
+  /// The same as `catch(_:)`; `body` runs on `executor`.
   @inlinable @discardableResult @_disfavoredOverload
   public func `catch`(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (any Error) -> Void

@@ -11,7 +11,7 @@ extension Thenable {
     mapped(Placed(body))
   }
 
-  /// The same as ``done(_:)``, with `body` on `executor`.
+  /// The same as ``done(_:)``; `body` runs on `executor`.
   @inlinable @_disfavoredOverload
   public func done(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) throws -> Void
@@ -50,7 +50,7 @@ extension Thenable {
     tapped(Placed(body))
   }
 
-  /// The same as ``tap(_:)``, with `body` on `executor`.
+  /// The same as ``tap(_:)``; `body` runs on `executor`.
   @inlinable @_spi(DropIns)
   public func tap(
     on executor: some PromiseExecutor,
@@ -90,7 +90,7 @@ extension Guarantee {
     guaranteedMap(Placed(body))
   }
 
-  /// The same as `done(_:)`, with `body` on `executor`.
+  /// The same as `done(_:)`; `body` runs on `executor`.
   @inlinable @discardableResult @_disfavoredOverload
   public func done(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) -> Void

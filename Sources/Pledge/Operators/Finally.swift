@@ -21,7 +21,7 @@ extension Promise {
     finished(Placed(body))
   }
 
-  /// The same as ``finally(_:)``, with `body` on `executor`.
+  /// The same as ``finally(_:)``; `body` runs on `executor`.
   @inlinable @_disfavoredOverload
   public func finally(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable () throws -> Void
@@ -47,7 +47,7 @@ extension Promise {
     finishedAfter(Placed(body))
   }
 
-  /// The same as ``finallyThen(_:)``, with `body` on `executor`.
+  /// The same as ``finallyThen(_:)``; `body` runs on `executor`.
   @inlinable @_spi(DropIns)
   public func finallyThen<T: Thenable>(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable () throws -> T
@@ -118,7 +118,7 @@ extension Guarantee {
     Guarantee(cell: base.finished(Placed(body)).cell)
   }
 
-  /// The same as `finally(_:)`, with `body` on `executor`.
+  /// The same as `finally(_:)`; `body` runs on `executor`.
   @inlinable @discardableResult @_disfavoredOverload
   public func finally(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable () -> Void

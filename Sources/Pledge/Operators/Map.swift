@@ -11,7 +11,7 @@ extension Thenable {
     mapped(Placed(transform))
   }
 
-  /// The same as `map(_:)`, with `transform` on `executor`.
+  /// The same as `map(_:)`; `transform` runs on `executor`.
   @inlinable @_disfavoredOverload
   public func map<U: Sendable>(
     on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value) throws -> U
@@ -99,7 +99,7 @@ extension Guarantee {
     guaranteedMap(Placed(transform))
   }
 
-  /// The same as `map(_:)`, with `transform` on `executor`.
+  /// The same as `map(_:)`; `transform` runs on `executor`.
   @inlinable @_disfavoredOverload
   public func map<U: Sendable>(
     on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value) -> U

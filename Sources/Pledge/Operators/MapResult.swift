@@ -14,7 +14,7 @@ extension Promise {
     resultMapped(Placed(transform))
   }
 
-  /// The same as ``mapResult(_:)``, with `transform` on `executor`.
+  /// The same as ``mapResult(_:)``; `transform` runs on `executor`.
   @inlinable @_disfavoredOverload
   public func mapResult<U: Sendable>(
     on executor: some PromiseExecutor,

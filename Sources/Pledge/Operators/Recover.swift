@@ -24,7 +24,7 @@ extension Promise {
     recoveredWithPromise(Placed(body))
   }
 
-  /// The same as `recover(_:)`, with `body` on `executor`.
+  /// The same as `recover(_:)`; `body` runs on `executor`.
   @inlinable @_disfavoredOverload
   public func recover(
     on executor: some PromiseExecutor,

@@ -17,7 +17,7 @@ extension Thenable {
     reduced(elements, Placed(combine))
   }
 
-  /// The same as ``reduce(_:_:)``, with `combine` on `executor`.
+  /// The same as ``reduce(_:_:)``; `combine` runs on `executor`.
   @inlinable @_disfavoredOverload
   public func reduce<S: Sequence & Sendable>(
     on executor: some PromiseExecutor, _ elements: S,

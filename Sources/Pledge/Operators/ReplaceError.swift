@@ -28,7 +28,7 @@ extension Promise {
     guaranteedRecover(Placed(body))
   }
 
-  /// The same as `replaceError(_:)`, with `body` on `executor`.
+  /// The same as `replaceError(_:)`; `body` runs on `executor`.
   @inlinable @_spi(DropIns)
   public func replaceError(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (any Error) -> Value

@@ -15,7 +15,7 @@ extension Thenable {
     chained(Placed(body))
   }
 
-  /// The same as `then(_:)`, with `body` on `executor`.
+  /// The same as `then(_:)`; `body` runs on `executor`.
   @inlinable @_disfavoredOverload
   public func then<U: Sendable>(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) throws -> Promise<U>
@@ -72,7 +72,7 @@ extension Guarantee {
     guaranteedThen(Placed(body))
   }
 
-  /// The same as `then(_:)`, with `body` on `executor`.
+  /// The same as `then(_:)`; `body` runs on `executor`.
   @inlinable @_disfavoredOverload
   public func then<U: Sendable>(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) -> Guarantee<U>

@@ -26,7 +26,7 @@ extension Thenable {
     return self
   }
 
-  /// The same as ``watch(_:)``, with `body` on `executor`.
+  /// The same as ``watch(_:)``; `body` runs on `executor`.
   @inlinable @discardableResult @_disfavoredOverload
   public func watch(
     on executor: some PromiseExecutor,
