@@ -67,6 +67,12 @@ public final class Checker {
         }
       }
     }
+    // Functions that only the new version has, and that no other one was compared with.
+    for function in newGroups.filter({ oldGroups[$0.key] == nil }).values.joined()
+    where !function.file.isTest {
+      findings.declaration = function.place
+      report(Trap.all(in: function, new.declarations), function.fullName)
+    }
     return findings.all.sorted {
       ($0.new?.file.path ?? $0.old?.file.path ?? "", $0.new?.offset ?? $0.old?.offset ?? 0)
         < ($1.new?.file.path ?? $1.old?.file.path ?? "", $1.new?.offset ?? $1.old?.offset ?? 0)
@@ -182,13 +188,15 @@ public final class Checker {
       result.old.unit.body.parameters + result.new.unit.body.parameters
     findings.declaration = after.place
     findings.add(result.judgment, before.fullName, before.place, after.place)
-    for trap in result.new.members.traps where trapped.insert(trap.place.description).inserted {
-      guard !result.old.members.traps.contains(where: { $0.message == trap.message }) else {
-        continue
-      }
-      findings.add(trap.rule, "", before.fullName, trap.message, old: nil, new: trap.place)
-    }
+    let known = Set(result.old.members.traps.map(\.message))
+    report(result.new.members.traps.filter { !known.contains($0.message) }, before.fullName)
     for (one, two) in result.closures { compareClosures(one, two, result.old, result.new) }
+  }
+
+  private func report(_ traps: [Trap], _ function: String) {
+    for trap in traps where trapped.insert(trap.place.description).inserted {
+      findings.add(trap.rule, "", function, trap.message, old: nil, new: trap.place)
+    }
   }
 
   private func comparison(

@@ -29,6 +29,7 @@ private class FunctionVisitor: SyntaxVisitor {
 
 private final class TrapFinder: FunctionVisitor {
   var traps: [Trap] = []
+  private var pauses: Set<String> { declarations.pauses.union(["sleep"]) }
 
   override func visit(_ node: FunctionCallExprSyntax) -> SyntaxVisitorContinueKind {
     if let closure = node.trailingClosure, let name = node.functionName {
@@ -78,7 +79,7 @@ private final class TrapFinder: FunctionVisitor {
   private func findCutPause(_ work: ClosureExprSyntax, of task: FunctionCallExprSyntax) {
     let statements = Array(work.statements)
     guard let name = task.parent?.as(InfixOperatorExprSyntax.self)?.leftOperand.storage,
-      let pause = statements.firstIndex(where: \.isUncheckedPause),
+      let pause = statements.firstIndex(where: { $0.isUncheckedPause(pauses) }),
       case let rest = statements.dropFirst(pause + 1), !rest.isEmpty,
       !rest.contains(where: \.asksForCancellation),
       function.file.syntax.tokens(viewMode: .sourceAccurate).contains(where: { $0.cancels(name) })
@@ -105,7 +106,7 @@ private final class TrapFinder: FunctionVisitor {
   private func findUnendedWork(_ group: ClosureExprSyntax) {
     let children = group.statements.children
     guard children.count == 2, group.statements.names("next"), !group.statements.hasLoop,
-      let timer = children.firstIndex(where: { $0.statements.names("sleep") })
+      let timer = children.firstIndex(where: { $0.statements.names(anyOf: pauses) })
     else { return }
     let finder = UnendedWork(function, declarations)
     finder.walk(children[1 - timer].statements)
@@ -126,7 +127,7 @@ private final class UnendedWork: FunctionVisitor {
     if let member = node.expression.as(MemberAccessExprSyntax.self),
       ["value", "result"].contains(member.declName.baseName.text),
       let name = member.base?.storage,
-      (function.parameters.first { $0.name == name }?.type
+      (function.parameters.first { $0.name == name }?.type ?? function.typeOfTask(name)
         ?? declarations.typeName(ofProperty: name, in: function.owner))?.hasPrefix("Task<") ?? false
     {
       work = node.expression.trimmedDescription
@@ -141,9 +142,22 @@ private final class UnendedWork: FunctionVisitor {
   }
 }
 
+extension FunctionDeclaration {
+  /// `Task<…>` if the function declares a constant with a new task under this name.
+  fileprivate func typeOfTask(_ name: String) -> String? {
+    let bindings = statements?.compactMap { $0.item.as(VariableDeclSyntax.self)?.bindings.first }
+    let value = bindings?.first { $0.pattern.trimmedDescription == name }?.initializer?.value
+    let isTask =
+      value?.as(FunctionCallExprSyntax.self)?.firstToken(viewMode: .sourceAccurate)?.text == "Task"
+    return isTask ? "Task<>" : nil
+  }
+}
+
 extension CodeBlockItemListSyntax {
-  fileprivate func names(_ name: String) -> Bool {
-    tokens(viewMode: .sourceAccurate).contains { $0.text == name }
+  fileprivate func names(_ name: String) -> Bool { names(anyOf: [name]) }
+
+  fileprivate func names(anyOf names: Set<String>) -> Bool {
+    tokens(viewMode: .sourceAccurate).contains { names.contains($0.text) }
   }
 
   var hasLoop: Bool {
@@ -191,12 +205,12 @@ extension CodeBlockItemListSyntax {
 extension CodeBlockItemSyntax {
   private var words: [String] { tokens(viewMode: .sourceAccurate).map(\.text) }
 
-  /// Whether this is `try? await Task.sleep(…)`.
-  fileprivate var isUncheckedPause: Bool {
+  /// Whether this is `try? await Task.sleep(…)`, or the same with a function for it.
+  fileprivate func isUncheckedPause(_ pauses: Set<String>) -> Bool {
     var code = item.as(ExprSyntax.self)
     if let assignment = code?.as(InfixOperatorExprSyntax.self) { code = assignment.rightOperand }
     return code?.as(TryExprSyntax.self)?.questionOrExclamationMark?.text == "?"
-      && words.contains("sleep")
+      && words.contains(where: pauses.contains)
   }
 
   fileprivate var asksForCancellation: Bool {

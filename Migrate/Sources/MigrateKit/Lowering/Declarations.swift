@@ -32,6 +32,14 @@ final class Declarations {
   /// The library that the tree uses, if it uses only one.
   private let library: Library?
   private var getters: Set<String> = []
+  /// The names of asynchronous functions that do nothing but pause.
+  private(set) lazy var pauses = Set(
+    functions.filter { function in
+      function.isAsync && function.statements?.count == 1
+        && function.statements?.tokens(viewMode: .sourceAccurate).contains { $0.text == "sleep" }
+          ?? false
+    }
+    .map(\.name))
   private var stored: [String: [String: String]] = [:]
   private var callbackErrors: [String: Set<Int>] = [:]
   /// The parts of properties that hold tuples.
