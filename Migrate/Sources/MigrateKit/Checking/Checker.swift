@@ -17,8 +17,6 @@ public final class Checker {
   private var findings = FindingCollector()
   /// The closures that are being compared, or have been.
   private var compared: Set<String> = []
-  /// The places of the traps that have been reported.
-  private var trapped: Set<String> = []
 
   /// Creates a checker for two versions of a tree.
   public init(old: SourceTree, new: SourceTree) {
@@ -71,7 +69,7 @@ public final class Checker {
     for function in newGroups.filter({ oldGroups[$0.key] == nil }).values.joined()
     where !function.file.isTest {
       findings.declaration = function.place
-      report(Trap.all(in: function, new.declarations), function.fullName)
+      reportTraps(of: function, nil)
     }
     return findings.all.sorted {
       ($0.new?.file.path ?? $0.old?.file.path ?? "", $0.new?.offset ?? $0.old?.offset ?? 0)
@@ -171,6 +169,8 @@ public final class Checker {
     {
       return
     }
+    findings.declaration = after.place
+    reportTraps(of: after, before)
     // How they limit the time of work doesn't matter.
     if before.timeLimit != nil, after.timeLimit != nil { return }
     guard var result = comparison(before, after, oldOnly, newOnly) else { return }
@@ -186,16 +186,16 @@ public final class Checker {
     }
     findings.parameters =
       result.old.unit.body.parameters + result.new.unit.body.parameters
-    findings.declaration = after.place
     findings.add(result.judgment, before.fullName, before.place, after.place)
-    let known = Set(result.old.members.traps.map(\.message))
-    report(result.new.members.traps.filter { !known.contains($0.message) }, before.fullName)
     for (one, two) in result.closures { compareClosures(one, two, result.old, result.new) }
   }
 
-  private func report(_ traps: [Trap], _ function: String) {
-    for trap in traps where trapped.insert(trap.place.description).inserted {
-      findings.add(trap.rule, "", function, trap.message, old: nil, new: trap.place)
+  /// Reports the traps of `async` code that a function is in, and that its old version wasn't in.
+  private func reportTraps(of after: FunctionDeclaration, _ before: FunctionDeclaration?) {
+    let known = Set(before.map { Trap.all(in: $0, old.declarations).map(\.message) } ?? [])
+    for trap in Trap.all(in: after, new.declarations) where !known.contains(trap.message) {
+      findings.add(
+        trap.rule, "", (before ?? after).fullName, trap.message, old: nil, new: trap.place)
     }
   }
 

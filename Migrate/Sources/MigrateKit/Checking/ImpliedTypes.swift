@@ -16,8 +16,6 @@ struct WrittenMembers {
   var words: Set<Substring> = []
   /// How often words are in the file of the function, outside the functions that are described.
   var elsewhere: [Substring: Int] = [:]
-  /// The traps of `async` code that the code is in.
-  var traps: [Trap] = []
   /// How often the code uses `??`.
   var fallbacks = 0
   /// Whether a `catch` without a pattern ends an error.
@@ -95,7 +93,6 @@ extension Program {
       let collector = MemberCollector(viewMode: .sourceAccurate)
       collector.walk(statements)
       result += collector.members
-      result.traps += Trap.all(in: next, declarations)
       if next.callsItself || next.calls(function) { result.callsItself = true }
       if next.hasLoop { result.hasLoop = true }
       result.add(statements.tokens(viewMode: .sourceAccurate))

@@ -87,6 +87,9 @@ extension Machine {
         return try resolve(id, "fulfill", [nil], values, expression.place, state)
       default:
         let text = function.text
+        if values.count == 1, declarations.asksForCancellation(text.lastName) {
+          return [(state, .plain("\(values[0].text).isCancelled"), nil)]
+        }
         if let retries = reading.retries, retries.names.contains(text.lastName) {
           let (labels, values) = retries.arguments(arguments.map(\.label), values)
           return try opaque("retry", labels, values, expression, state, isEffect: isEffect)

@@ -21,6 +21,7 @@ extension Machine {
     if question.hasSuffix(" != nil"), CaseName.isWrittenError(question.dropLast(7)) {
       return [(state, true)]
     }
+    if CaseName.isOfCoding(question) { return [(state, false)] }
     if let known = CaseName.answer(question) { return [(state, known)] }
     // Each error is one.
     if question.hasPrefix("error of "), question.hasSuffix(" is NSError") { return [(state, true)] }
@@ -270,6 +271,17 @@ extension Machine {
 
 /// Questions whether a value is a case of an enumeration: it is only one of them.
 enum CaseName {
+  /// Whether a question asks if an error of an encoder or decoder is a cancellation, or a case of another
+  /// type: these have errors of their own.
+  static func isOfCoding(_ question: String) -> Bool {
+    guard question.hasPrefix("error of ") else { return false }
+    let call =
+      question.hasSuffix(".isCancelled")
+      ? question.dropLast(12) : split(question)?.subject ?? ""
+    return call.wholeMatch(of: /error of \w*([Dd]e|[Ee]n)coder\w*(\(\))?\.(de|en)code\(.*\)/) != nil
+      || call.wholeMatch(of: /error of [\w.]*\.(decoder|encoder)\.(de|en)code\(.*\)/) != nil
+  }
+
   /// Whether a text is that of an error which code writes, and not that of an error which it gets.
   static func isWrittenError(_ text: Substring) -> Bool {
     ofError(text) != nil || isErrorValue(text)

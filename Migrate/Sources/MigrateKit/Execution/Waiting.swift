@@ -35,6 +35,8 @@ extension Machine {
     case .compound(let pieces):
       return try compound(pieces.map { covered($0, state, onlyDeclared: false) }, state)
     case .tuple: target = covered(inner, state, onlyDeclared: false)
+    case .conditional:
+      return try evaluate(covered(inner, state, onlyDeclared: false), state, isEffect: isEffect)
     default: break
     }
     if case .chain(let link) = inner.kind, link.role == .toAsync { target = link.base }
@@ -118,6 +120,10 @@ extension Machine {
       result = Expr(
         .attempt(kind, covered(inner, state, onlyDeclared: onlyDeclared)), expression.place,
         expression.type)
+    case .conditional(let question, let first, let second):
+      let parts = [question, first, second].map { covered($0, state, onlyDeclared: onlyDeclared) }
+      result = Expr(
+        .conditional(parts[0], parts[1], parts[2]), expression.place, expression.type)
     case .compound(let pieces):
       result = Expr(
         .compound(pieces.map { covered($0, state, onlyDeclared: onlyDeclared) }),

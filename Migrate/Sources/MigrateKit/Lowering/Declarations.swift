@@ -175,6 +175,14 @@ final class Declarations {
     return !fitting.isEmpty && fitting.allSatisfy { !$0.plainResult.hasSuffix("?") }
   }
 
+  /// Whether a function tells, by its name and type, if an error is a cancellation.
+  func asksForCancellation(_ name: String) -> Bool {
+    name.lowercased().contains("cancel")
+      && byName[name]?.contains {
+        $0.returns == "Bool" && ["Error", "any Error"].contains($0.parameters.first?.type)
+      } ?? false
+  }
+
   /// The functions of the tree that a call can be.
   func candidates(
     _ callee: Expr, _ arguments: [Expr.Argument]
