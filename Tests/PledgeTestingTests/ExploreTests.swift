@@ -286,9 +286,27 @@ private final class Account: Sendable {
     #expect(failure.description.contains("had not ended after \(count) steps"))
   }
 
-  @Test(.timeLimit(.minutes(1))) func timeOfARun_isLinearInItsSteps() async throws {
-    let report = try await explore { _ in for _ in 0..<30_000 { await Task.yield() } }
+  @Test(.timeLimit(.minutes(1)), arguments: [1, 10_000])
+  func timeOfARun_isLinearInItsSteps(tasks: Int) async throws {
+    let report = try await explore(.all(limit: 1)) { _ in
+      await withTaskGroup(of: Void.self) { group in
+        for _ in 0..<tasks {
+          group.addTask { for _ in 0..<30_000 / tasks { await Task.yield() } }
+        }
+      }
+    }
     #expect(report.stepCount > 30_000)
+  }
+
+  @Test func descriptionOfALongOrder_isCut() async throws {
+    let failure = try await failure(.random(seed: 1), steps: 100_000) { _ in
+      await withTaskGroup(of: Void.self) { group in
+        for _ in 0..<2 { group.addTask { for _ in 0..<2_000 { await Task.yield() } } }
+      }
+      throw CancellationError()
+    }
+    #expect(failure.order.utf8.count > 5_000 && failure.description.utf8.count < 10_000)
+    #expect(failure.description.contains("`order`"))
   }
 
   @Test func stepThatBlocks_isNamedOnStandardError() async {
@@ -330,6 +348,39 @@ private final class Account: Sendable {
     }
     #expect(!failure.isRepeatable)
     #expect(failure.description.contains("isn't repeatable, because work from outside"))
+  }
+
+  @Test func workOnTheMainActor_isFromOutside() async throws {
+    let works: [@Sendable () -> Void] = [
+      { Task { @MainActor in } }, { _ = Promise.value(1).done { @MainActor _ in } },
+    ]
+    for start in works {
+      #expect(try await !explore { _ in start() }.isComplete)
+      let failure = try await failure { _ in
+        start()
+        throw CancellationError()
+      }
+      #expect(!failure.isRepeatable && failure.description.contains("because work from outside"))
+    }
+  }
+
+  @Test func handlersOfAQueueExecutor_areSteps_withItsGroupAndFlags() async throws {
+    let queue = DispatchQueue(label: "queue", attributes: .concurrent)
+    let group = DispatchGroup()
+    let executor = QueueExecutor(queue, group: group, flags: .barrier)
+    let seen = Recorder<[Int]>()
+    let report = try await explore { simulation in
+      let order = Recorder<Int>()
+      let first = Promise.value(1).done(on: executor) {
+        dispatchPrecondition(condition: .onQueueAsBarrier(queue))
+        order.record($0)
+      }
+      let second = Promise.value(2).done(on: simulation.executor("a")) { order.record($0) }
+      _ = try await Promise.all(first, second).value
+      seen.record(order.events)
+    }
+    #expect(report.isComplete && Set(seen.events) == [[1, 2], [2, 1]])
+    await withCheckedContinuation { end in group.notify(queue: queue) { end.resume() } }
   }
 
   @Test func otherReasons_areNoWorkFromOutside() async throws {

@@ -29,27 +29,20 @@ package enum Queues {
   }
 
   @inline(__always)
-  static func async(on queue: DispatchQueue, _ work: @escaping @Sendable () -> Void) {
-    guard isFollowed else { return queue.async(execute: work) }
-    follow(queue, work).map { queue.async(execute: $0) }
-  }
-
-  @inline(__always)
   static func async(
-    on queue: DispatchQueue, group: DispatchGroup?, flags: DispatchWorkItemFlags,
+    on queue: DispatchQueue, group: DispatchGroup? = nil, flags: DispatchWorkItemFlags = [],
     _ work: @escaping @Sendable () -> Void
   ) {
-    guard isFollowed, group == nil else {
-      return queue.async(group: group, flags: flags, execute: work)
-    }
-    follow(queue, work).map { queue.async(flags: flags, execute: $0) }
+    guard isFollowed else { return queue.async(group: group, flags: flags, execute: work) }
+    follow(queue, group, flags, work).map { queue.async(flags: flags, execute: $0) }
   }
 
   // MARK: - Following
 
   /// Returns the work to send to the queue in place of the given one; nil to send nothing.
   package typealias Follower =
-    @Sendable (DispatchQueue, @escaping @Sendable () -> Void) -> (@Sendable () -> Void)?
+    @Sendable (DispatchQueue, DispatchWorkItemFlags, @escaping @Sendable () -> Void) ->
+    (@Sendable () -> Void)?
 
   private static let follower = Mutex<[Follower]>([])
 
@@ -60,10 +53,15 @@ package enum Queues {
 
   @inline(never)
   private static func follow(
-    _ queue: DispatchQueue, _ work: @escaping @Sendable () -> Void
+    _ queue: DispatchQueue, _ group: DispatchGroup?, _ flags: DispatchWorkItemFlags,
+    _ work: @escaping @Sendable () -> Void
   ) -> (@Sendable () -> Void)? {
-    guard let follower = follower.withLock({ $0.first }) else { return work }
-    return follower(queue, work)
+    group?.enter()
+    let body: @Sendable () -> Void = {
+      work()
+      group?.leave()
+    }
+    return follower.withLock { $0.first }.map { $0(queue, flags, body) } ?? body
   }
 
   /// Passes all work on its way to a queue to `follower`, so that tests know when it has ended.

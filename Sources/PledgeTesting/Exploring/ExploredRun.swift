@@ -133,17 +133,15 @@ final class ExploredRun: @unchecked Sendable {
   /// - Returns: Whether there can be another step.
   private func takeStep() throws -> Bool {
     let hasEnded = outcome.events.first != nil
-    if !hasEnded, simulation.steps.candidates().isEmpty {
-      // Work on the main queue, or a followed promise. If it adds steps, their order isn't repeatable.
-      let isIdle = simulation.clock.work.isIdle
+    if !hasEnded, simulation.steps.readyCount == 0 {
+      // Work on the main queue, or a followed promise.
       simulation.clock.work.waitUntilIdle { .milliseconds(100) * $0 < settings.patience }
       if !simulation.clock.work.isIdle { throw RunFailure.stuck }
-      if !isIdle, !simulation.steps.candidates().isEmpty { simulation.steps.noteWorkFromOutside() }
     }
-    let ready = simulation.steps.candidates()
-    let passesTime = !hasEnded && (ready.isEmpty || settings.time == .passesAnytime)
+    let readyCount = simulation.steps.readyCount
+    let passesTime = !hasEnded && (readyCount == 0 || settings.time == .passesAnytime)
     let sleepers = passesTime ? simulation.clock.dueSleeperCount : 0
-    if ready.isEmpty, sleepers == 0 {
+    if readyCount == 0, sleepers == 0 {
       if hasEnded { return false }
       // The body waits for something outside the simulation, or for something that never happens.
       guard simulation.steps.waitForArrival(settings.patience) else {
@@ -152,8 +150,12 @@ final class ExploredRun: @unchecked Sendable {
       return true
     }
     guard log.count < settings.stepLimit else { throw RunFailure.tooManySteps(log.count) }
-    let choice = try choose(of: ready.count + sleepers)
-    if choice < ready.count { run(ready[choice]) } else { wake(choice - ready.count) }
+    let choice = try choose(of: readyCount + sleepers)
+    if choice < readyCount {
+      run(simulation.steps.takeReady(choice))
+    } else {
+      wake(choice - readyCount)
+    }
     return true
   }
 
@@ -166,7 +168,7 @@ final class ExploredRun: @unchecked Sendable {
 
   private func run(_ step: StepQueue.Step) {
     log.append(step.name + (step.cause.map { ", made by step \($0)" } ?? ""))
-    simulation.steps.run(step)
+    simulation.steps.runStep(step.name, step.run)
   }
 
   private func wake(_ index: Int) {
@@ -180,8 +182,9 @@ final class ExploredRun: @unchecked Sendable {
     if outcome.events.first == nil { task.cancel() }
     simulation.clock.close()
     for _ in 0..<max(settings.stepLimit, 0) {
-      guard let step = simulation.steps.candidates().first else { return }
-      simulation.steps.run(step)
+      if simulation.steps.readyCount == 0 { return }
+      let step = simulation.steps.takeReady(0)
+      simulation.steps.runStep(step.name, step.run)
     }
   }
 }

@@ -27,11 +27,16 @@ public struct FailingOrderError: Error, Sendable, CustomStringConvertible {
         + "passed. Run that work on an executor of the simulation, or pass its promise to "
         + "`simulation.clock.follow(_:)`."
       : ": in this order, the program took other steps, or succeeded, when it ran again."
+    let orderLimit = 2_000
+    let cut = order.utf8.count - orderLimit
+    let shown =
+      quoted(order.prefix(orderLimit))
+      + (cut > 0 ? " and \(cut) more characters, which the property `order` has" : "")
     let lines = [
       "The test body failed in order no. \(orderCount): \(error)",
       isRepeatable
-        ? "To replay it: explore(.replay(\(quoted(order))))"
-        : "It isn't repeatable\(reason) The order: \(quoted(order))",
+        ? "To replay it: explore(.replay(\(shown)))"
+        : "It isn't repeatable\(reason) The order: \(shown)",
       left > 0 ? "Steps (the property `steps` has \(left) lines before these):" : "Steps:",
     ]
     return (lines + steps.suffix(100).map { "  \($0)" }).joined(separator: "\n")

@@ -16,7 +16,10 @@ final class StepQueue: Sendable {
   }
 
   private struct State {
-    var waiting: [Step] = []
+    /// The steps that are ready, oldest first; for each serial executor, only the oldest.
+    private(set) var ready: [Step] = []
+    /// For each serial executor of a ready step, its other steps, oldest first.
+    private(set) var lines: [ObjectIdentifier: [Step]] = [:]
     var count = 0
     /// The number of steps that have started.
     var started = 0
@@ -32,6 +35,30 @@ final class StepQueue: Sendable {
     var isOpen = true
     /// The first unhandled rejection.
     var unhandled: PromiseDiagnostics.UnhandledRejection?
+
+    mutating func add(_ step: Step) {
+      if let line = step.line {
+        if lines[line]?.append(step) != nil { return }
+        lines[line] = []
+      }
+      ready.append(step)
+    }
+
+    mutating func takeReady(_ index: Int) -> Step {
+      let step = ready.remove(at: index)
+      guard let line = step.line else { return step }
+      if let next = lines[line]?.first {
+        lines[line]?.removeFirst()
+        ready.insert(next, at: ready.firstIndex { $0.number > next.number } ?? ready.endIndex)
+      } else {
+        lines[line] = nil
+      }
+      return step
+    }
+
+    mutating func takeAll() -> [Step] {
+      exchange(&ready, with: []) + exchange(&lines, with: [:]).values.joined()
+    }
   }
 
   private let state = Mutex(State())
@@ -46,7 +73,7 @@ final class StepQueue: Sendable {
       guard state.isOpen else { return nil }
       let isForeign = noteCaller(&state)
       state.count += 1
-      state.waiting.append(
+      state.add(
         Step(
           number: state.count, name: name, line: line, cause: isForeign ? nil : state.current,
           run: run))
@@ -69,18 +96,11 @@ final class StepQueue: Sendable {
     return isForeign
   }
 
-  /// Returns the steps that are ready, oldest first; for each serial executor, only the oldest.
-  func candidates() -> [Step] {
-    state.withLock { state in
-      var lines: Set<ObjectIdentifier> = []
-      return state.waiting.filter { step in step.line.map { lines.insert($0).inserted } ?? true }
-    }
-  }
+  /// The number of steps that are ready.
+  var readyCount: Int { state.withLock { $0.ready.count } }
 
-  func run(_ step: Step) {
-    state.withLock { $0.waiting.removeAll { $0.number == step.number } }
-    runStep(step.name, step.run)
-  }
+  /// Removes and returns the ready step with this index, by age.
+  func takeReady(_ index: Int) -> Step { state.withLock { $0.takeReady(index) } }
 
   /// Runs `body` as a step, also one that wasn't enqueued.
   func runStep(_ name: String, _ body: () -> Void) {
@@ -149,7 +169,7 @@ final class StepQueue: Sendable {
   func close() {
     let left = state.withLock { state in
       state.isOpen = false
-      return exchange(&state.waiting, with: [])
+      return state.takeAll()
     }
     for step in left { DispatchQueue.global().async(execute: step.run) }
   }

@@ -5,7 +5,7 @@ import PledgeDiagnostics
 /// Follows work from the code that starts it to its end.
 ///
 /// On the thread of a simulation, work that is sent to a queue, and jobs of tasks and actors, become
-/// steps. Elsewhere, they count as work of the clocks to which the code that starts them belongs,
+/// steps, except for those of the main actor. Elsewhere, they count as work of the clocks to which the code that starts them belongs,
 /// and so does what they start themselves.
 ///
 /// The library passes on its work for queues, and the concurrency runtime all jobs; see `Jobs`.
@@ -77,6 +77,8 @@ enum Following {
   static func follow(
     _ job: UnownedJob? = nil, _ body: @escaping @Sendable () -> Void
   ) -> @Sendable () -> Void {
+    // In a simulation, all other work is a step.
+    steps?.noteWorkFromOutside()
     var works = works
     if let job {
       let task = taskID(of: job)
@@ -93,12 +95,12 @@ enum Following {
 
   /// Starts to follow, once.
   static let start: Void = {
-    Queues.setFollower { queue, body in
+    Queues.setFollower { queue, flags, body in
       guard let steps, queue.label != DispatchQueue.main.label else { return follow(nil, body) }
       let line = Queues.isGlobal(queue) ? nil : ObjectIdentifier(queue)
       // On the queue, which can belong to code outside the simulation, too.
-      steps.add(queue.label, after: line) {
-        queue.sync { Queues.withSingleJobs(on: queue, body) }
+      steps.add(queue.label, after: line) { [flags = flags.rawValue] in
+        queue.sync(flags: .init(rawValue: flags)) { Queues.withSingleJobs(on: queue, body) }
       }
       return nil
     }
