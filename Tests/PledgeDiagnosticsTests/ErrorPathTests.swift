@@ -80,6 +80,18 @@ extension TraceTests {
       }
     }
 
+    #if os(Linux)
+      @Test func locationInAnIntegration_isThatOfTheCallingCode() throws {
+        try tracing { trace in
+          let line = #line + 1
+          let promise = Promise<Int>.rejected(Oops(), fileID: "PledgeNIO/Futures.swift", line: 18)
+          promise.ignoreErrors()
+          let path = try #require(trace.errorPath(of: promise))
+          #expect(path.steps.first?.location?.line == line)
+        }
+      }
+    #endif
+
     @Test func adoption_isAStep_linkedAndObserved() {
       tracing { trace in
         let (inner, observed) = (Promise<Int>.withResolvers(), Promise<Int>.withResolvers())
@@ -203,6 +215,34 @@ extension TraceTests {
         )
         #expect(events(trace.errorPath(of: invalid)) == ["rejected by its handler"])
         #expect(events(trace.errorPath(of: mapped)) == ["rejected by its handler"])
+      }
+    }
+
+    @Test func cancellation_isNotSaidToBeARejectionByAHandlerOrAResolver() {
+      tracing { trace in
+        let end = Recorder<Promise<Int>>()
+        let (source, resolver) = Promise<Int>.withResolvers()
+        let handled = source.map(on: .immediate) { value in
+          end.events.first?.cancel()
+          return value
+        }
+        end.record(handled.map(on: .immediate) { $0 })
+        resolver.fulfill(1)
+        #expect(events(trace.errorPath(of: handled)) == ["cancelled"])
+        #expect(events(trace.errorPath(of: end.events[0])) == ["cancelled", "passed on"])
+        let (promise, producer) = Promise<Int>.withResolvers()
+        promise.map(on: .immediate) { $0 }.cancel()
+        #expect(events(trace.errorPath(of: promise)) == ["cancelled"])
+        withExtendedLifetime(producer) {}
+      }
+    }
+
+    @Test func hedged_passesOnTheErrorOfAnAttemptThatHasBeenReleased() async throws {
+      try await tracing { trace in
+        let hedged = Promise.hedged(delay: .seconds(60)) { Promise<Int>.rejected(Oops()) }
+        _ = await hedged.result
+        let path = try #require(trace.errorPath(of: hedged))
+        #expect(events(path).first == "rejected" && events(path).last == "rejected like its input")
       }
     }
 

@@ -44,7 +44,8 @@ extension PromiseDiagnostics.RejectionReference {
   package var copy: PromiseDiagnostics.Rejection {
     let rejection = rejection.takeUnretainedValue()
     return PromiseDiagnostics.Rejection(
-      error: rejection.error, id: rejection.root.address, origin: rejection.origin)
+      error: rejection.error, id: rejection.root.address, origin: rejection.origin,
+      isCancellation: rejection.isCancellation)
   }
 }
 

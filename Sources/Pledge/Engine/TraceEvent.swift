@@ -68,6 +68,8 @@ extension PromiseDiagnostics {
     package let id: UInt
     /// The source location that created the first promise that was rejected, if known.
     package let origin: SourceLocation?
+    /// Whether a cancellation rejected the promises, or an error that stands for one.
+    package let isCancellation: Bool
   }
 
   /// What a promise waits for besides its source, its inputs, and the promise that its handler returned.

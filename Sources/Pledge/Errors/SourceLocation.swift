@@ -29,8 +29,12 @@ extension PromiseDiagnostics {
 
     /// Whether the library created the promise, for an operator or a policy.
     var isInLibrary: Bool {
+      isIn("Pledge/") || isIn("PledgeNIO/")
+    }
+
+    private func isIn(_ folder: String) -> Bool {
       // The comparison ends at the first difference, and so not after the zero.
-      "Pledge/".utf8.enumerated().allSatisfy { fileBytes[$0.offset] == $0.element }
+      folder.utf8.enumerated().allSatisfy { fileBytes[$0.offset] == $0.element }
     }
 
     /// The location as `Module/File.swift:12`.

@@ -2,11 +2,10 @@ import Pledge
 
 /// The state of a trace: the records of promises, updated by each event.
 struct Log: Sendable {
-  /// A rejection, the number of records with it, and how many of these are of promises in memory.
+  /// A rejection, and the number of records with it.
   struct Failure: Sendable {
     let rejection: PromiseDiagnostics.Rejection
     var records = 0
-    var living = 0
   }
 
   private(set) var records = RecordTable()
@@ -183,7 +182,7 @@ extension Log {
   ///
   /// Its identifier can be reused after the last promise with it was released, for another one.
   private mutating func failureNumber(of rejection: PromiseDiagnostics.Rejection) -> Int {
-    if let number = failureNumbers[rejection.id], failures[number]?.living != 0 { return number }
+    if let number = number(ofRejection: rejection.id, with: rejection.error) { return number }
     nextFailure += 1
     failureNumbers[rejection.id] = nextFailure
     failures[nextFailure] = Failure(rejection: rejection)
@@ -207,10 +206,6 @@ extension Log {
     lastReported = number(ofRejection: id, with: error) ?? lastReported
   }
 
-  private mutating func noteRelease(of record: Record) {
-    if let failure = record.settlement?.rejection { failures[failure]?.living -= 1 }
-  }
-
   /// Returns the position of a promise and adds it to the record if necessary; nil if it's settled
   /// and not in the record.
   private mutating func find(
@@ -231,7 +226,6 @@ extension Log {
       if let inner = records.position(of: inner) { records[at: inner].adopter = record.adopter }
     }
     end(position, Ending(moment: moment))
-    noteRelease(of: record)
   }
 }
 
@@ -244,10 +238,7 @@ extension Log {
     guard record.isPending || ending.isSettlement && record.settlement == nil else { return }
     if limit != nil, record.isPending { ended.append(UInt32(record.number)) }
     records[at: position].ending = ending
-    if let failure = ending.rejection {
-      failures[failure]?.records += 1
-      failures[failure]?.living += 1
-    }
+    if let failure = ending.rejection { failures[failure]?.records += 1 }
   }
 
   private mutating func forgetBeyondLimit() {
@@ -269,10 +260,9 @@ extension Log {
   }
 
   private mutating func forget(_ number: Int) {
-    guard let (record, isLiving) = records.remove(number) else { return }
+    guard let record = records.remove(number) else { return }
     names[number] = nil
     cancellations[number] = nil
-    if isLiving { noteRelease(of: record) }
     if let failure = record.settlement?.rejection {
       failures[failure]?.records -= 1
       if failures[failure]?.records == 0 { discard(failure) }

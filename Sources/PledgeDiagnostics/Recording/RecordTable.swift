@@ -52,12 +52,11 @@ struct RecordTable: Sendable {
   /// Notes that the promise of a record isn't in memory any more.
   mutating func release(_ position: Int) { byPromise.replace(position, in: blocks) }
 
-  /// Removes a record; returns it, and whether its promise is in memory.
-  mutating func remove(_ number: Int) -> (record: Record, isLiving: Bool)? {
+  /// Removes and returns a record.
+  mutating func remove(_ number: Int) -> Record? {
     guard let position = position(of: number) else { return nil }
     let record = self[at: position]
-    let isLiving = self.position(of: record.id) == position
-    if isLiving { release(position) }
+    if self.position(of: record.id) == position { release(position) }
     byNumber.replace(position, in: blocks)
     count -= 1
     if position != count {
@@ -68,7 +67,7 @@ struct RecordTable: Sendable {
     }
     blocks[blocks.count - 1].removeLast()
     if blocks[blocks.count - 1].isEmpty { blocks.removeLast() }
-    return (record, isLiving)
+    return record
   }
 }
 

@@ -26,7 +26,7 @@ extension Trace {
 
     private static let modules = libraryModules + dropIns
     static let libraryModules = [
-      "Pledge", "PledgeFoundation", "PledgeTesting", "PledgeDiagnostics",
+      "Pledge", "PledgeFoundation", "PledgeTesting", "PledgeDiagnostics", "PledgeNIO",
     ]
 
     private static let prefixes = modules.map { Array("\($0)/".utf8) }
@@ -42,7 +42,8 @@ extension Trace {
       #filePath.prefix(#filePath.count - "PledgeDiagnostics/Recording/SourceLocation.swift".count))
 
     static func isInLibrary(path: String) -> Bool {
-      path.hasPrefix(sources) || dropIns.contains { path.contains("/Sources/\($0)/") }
+      path.hasPrefix(sources) || path.contains("/Integrations/PledgeNIO/")
+        || dropIns.contains { path.contains("/Sources/\($0)/") }
     }
   }
 }

@@ -80,8 +80,12 @@ extension Snapshot {
   }
 
   private func errorBeginning(of record: Record) -> String {
-    let error = error(of: record)
-    if error is CancellationError, log.cancellations[record.number] != nil {
+    let rejection = rejection(of: record)
+    let error = rejection?.error
+    // Of an error that a drop-in module marks as a cancellation, the rest says more.
+    if error is CancellationError,
+      rejection?.isCancellation == true || log.cancellations[record.number] != nil
+    {
       return ": cancelled"
     }
     switch record.kind {

@@ -30,8 +30,10 @@ struct Snapshot {
 
   var records: RecordTable { log.records }
 
-  func error(of record: Record) -> (any Error)? {
-    record.settlement?.rejection.flatMap { log.failures[$0]?.rejection.error }
+  func error(of record: Record) -> (any Error)? { rejection(of: record)?.error }
+
+  func rejection(of record: Record) -> PromiseDiagnostics.Rejection? {
+    record.settlement?.rejection.flatMap { log.failures[$0]?.rejection }
   }
 
   /// Returns the source location of a call stack: its first function outside the library.

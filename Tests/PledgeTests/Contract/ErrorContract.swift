@@ -29,13 +29,14 @@
     #expect(error.reason == .executorDroppedJob)
   }
 
-  @Test(arguments: [9360, 9361])
+  @Test(arguments: [9360, 9361, 9362])
   func line9_originInAReport_isNeverAFileOfTheLibrary(code: Int) async throws {
     let fail: @Sendable () async throws -> Int = { throw Boom(code: code) }
-    _ =
-      code == 9360
-      ? Promise.value(1).asyncMap { _ in try await fail() }
-      : Promise.retry(.fixed(attempts: 1)) { try await fail() }
+    switch code {
+    case 9360: _ = Promise.value(1).asyncMap { _ in try await fail() }
+    case 9361: _ = Promise.retry(.fixed(attempts: 1)) { try await fail() }
+    default: _ = Promise<Int>.rejected(Boom(code: code), fileID: "PledgeNIO/Futures.swift")
+    }
     try await waitUntil { !DiagnosticsLog.reports(of: Boom(code: code)).isEmpty }
     #expect(DiagnosticsLog.reports(of: Boom(code: code)) == [nil])
   }
