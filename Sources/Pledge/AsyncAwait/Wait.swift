@@ -19,12 +19,12 @@ extension Thenable {
   ///
   /// - **In a task,** which includes handlers on an actor other than the main actor, it would block a
   ///   thread that all tasks share. To read a promise that has settled, use ``Promise/currentResult``.
-  /// - **On an event loop** that PledgeNIO or a ``TurnExecutor`` has used, it would block every
+  /// - **On an event loop** of NIOPosix, once the program has used PledgeNIO, it would block every
   ///   channel of the loop.
   /// - **In a step of an exploration** by PledgeTesting, it would block the thread of all steps.
   /// - **On an actor or a queue that the promise needs:** one of the handlers that the promise depends on
-  ///   when you call this method would run on the main thread or the actor that calls it, on the queue
-  ///   of the handler that calls it, or is that handler. Any `DispatchQueue` but the global ones counts
+  ///   when you call this method would run on the main thread, the actor, or the thread of a
+  ///   ``TurnExecutor`` that calls it, on the queue of the handler that calls it, or is that handler. Any `DispatchQueue` but the global ones counts
   ///   as serial. In a block of your own on a queue, the queue isn't known; nor are the threads of a
   ///   ``PromiseExecutor`` of your own.
   ///
