@@ -107,4 +107,15 @@
       of: Promise<Int>.never.bound(to: scope), with: PromiseError.scopeClosed)
     #expect(scope.pendingCount == 0)
   }
+
+  @Test func handlersOfAPromiseThatIsBoundWhileTheScopeCloses_areWaitedFor() async {
+    let (scope, executor) = (PromiseScope(), ManualExecutor())
+    func bind() { Promise.value(1).finally(on: executor) {}.bound(to: scope).ignoreErrors() }
+    bind()
+    let end = scope.close()
+    bind()
+    #expect(scope.pendingCount == 2)
+    executor.runAll()
+    await end.value
+  }
 }

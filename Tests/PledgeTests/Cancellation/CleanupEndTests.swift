@@ -2,7 +2,7 @@
 
 /// What cancels a promise that is bound to a scope, and waits for the end of its work.
 enum Canceller: CaseIterable {
-  case scope, bound, boundThenScope, cancelAndFinish
+  case scope, bound, boundThenScope, cancelAndFinish, boundThenConsumer
 
   func cancel<T>(_ bound: Promise<T>, in scope: PromiseScope) async throws -> Guarantee<Void> {
     switch self {
@@ -12,6 +12,10 @@ enum Canceller: CaseIterable {
       bound.cancel()
       try await expectCancellation(of: bound)
     case .cancelAndFinish: return bound.cancelAndFinish()
+    case .boundThenConsumer:
+      bound.cancel()
+      try await expectCancellation(of: bound)
+      return bound.map { $0 }.cancelAndFinish()
     }
     return scope.close()
   }
@@ -109,6 +113,34 @@ enum Canceller: CaseIterable {
       await end.value
       #expect(log.events == ["ended"])
     }
+  }
+
+  @Test(arguments: [Canceller.scope, .cancelAndFinish])
+  func inputOfAPartialResult_isWaitedFor(canceller: Canceller) async throws {
+    let input = Promise { await work.run() }
+    let partial = Promise { resolver in
+      resolver.onCancel {
+        input.cancel()
+        resolver.fulfill(0)
+      }
+    }
+    let end = try await canceller.cancel(partial.bound(to: scope), in: scope)
+    #expect(partial.state == "fulfilled: 0" && end.promise.isPending)
+    work.open()
+    await end.value
+    #expect(work.running == 0)
+  }
+
+  @Test func cleanupBeforeAHandlerThatItsExecutorDrops_isWaitedFor() async {
+    let (gate, open) = Promise<Void>.withResolvers()
+    let dropping = ClosureExecutor { _ in }
+    let promise = Promise.value(1).finallyThen(on: .immediate) { gate }.recover(on: dropping) { _ in
+      .value(2)
+    }
+    let end = promise.cancelAndFinish()
+    #expect(!promise.isPending && end.promise.isPending)
+    open.fulfill()
+    await end.value
   }
 
   @Test func ownErrorOfACancelledCleanup_staysTheError() async throws {

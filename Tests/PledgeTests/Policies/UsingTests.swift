@@ -25,22 +25,33 @@
   }
 
   @Test func using_cancelledWhileATaskUsesIt_releasesWhenTheTaskHasEnded() async throws {
-    let scope = PromiseScope()
-    let promise = using { [log, work] _ in
-      Promise {
-        await work.run()
-        log.record("used")
-        return 1
-      }
+    let (scope, (gate, open)) = (PromiseScope(), Promise<Void>.withResolvers())
+    let tasks = Recorder<Promise<Int>>()
+    let promise = Promise<Int>.using(.value(1)) { [log] _ in
+      log.record("releasing")
+      try? gate.wait()
+      log.record("released")
+    } _: { [log, work] _ in
+      tasks.record(
+        Promise {
+          await work.run()
+          log.record("used")
+          return 1
+        })
+      return tasks.events[0]
     }.bound(to: scope)
     try await work.started.value
     let end = scope.close()
     try await expectCancellation(of: promise)
     #expect(log.events == [])
-    #expect(end.isPending)
     work.open()
+    await log.reaches(2).value
+    // A scope that waited only for the task would have ended.
+    await tasks.events[0].cancelAndFinish().value
+    #expect(end.isPending)
+    open.fulfill()
     await end.value
-    #expect(log.events == ["used", "release file"])
+    #expect(log.events == ["used", "releasing", "released"])
   }
 
   @Test func using_cancelledWhileAcquiring_neverStartsTheBody() async throws {
