@@ -14,8 +14,9 @@ final class Rejection: Sendable {
   private let isHandled: AtomicFlag
   /// The rejection that a combinator passed on as this one.
   private let original: Rejection?
-  /// The work that may continue after the cancellation with this error; only `deinit` changes it.
-  nonisolated(unsafe) private(set) var remainingWork: [RemainingWork]
+  /// The work that may continue after the cancellation with this error, which is then silent, so that
+  /// no other rejection passes it on; only `deinit` changes it.
+  nonisolated(unsafe) private(set) var remainingWork: [RemainingWork] = []
   /// Whether the error was reported, by this rejection or by one that passes it on.
   private let isReported = AtomicFlag(false)
 
@@ -51,7 +52,6 @@ final class Rejection: Sendable {
   static let abandonment = Rejection(abandoning: ())
 
   private init(abandoning: Void) {
-    remainingWork = []
     error = BrokenPromiseError(origin: nil, reason: .abandoned)
     origin = nil
     isAbandonment = true
@@ -62,7 +62,6 @@ final class Rejection: Sendable {
   }
 
   private init(passingOn original: Rejection, isSilent: Bool = false) {
-    remainingWork = original.remainingWork
     error = original.error
     origin = original.origin
     isAbandonment = original.isAbandonment
