@@ -45,8 +45,8 @@ extension Handler {
       if inner.isRejected { inner.noteConsumerOfRejection() }
       return false
     }
-    let isRemaining = (inner.discard() || inner.isSettled) && !inner.hasEnded
-    fail(.cancellation(of: isRemaining ? [.promise(inner)] : []))
+    let rest = RemainingWork.collect { inner.discard() }
+    fail(.cancellation(of: rest + (inner.isSettled && !inner.hasEnded ? [.promise(inner)] : [])))
     return true
   }
 

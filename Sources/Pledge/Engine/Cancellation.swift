@@ -55,14 +55,10 @@ extension Cell {
   }
 
   /// Gives up this promise for a consumer that was never added: cancels it if it has no other one.
-  ///
-  /// - Returns: Whether this cancelled it.
-  @discardableResult
-  final func discard() -> Bool {
-    guard let step = cancelIfUnconsumed() else { return false }
+  final func discard() {
+    guard let step = cancelIfUnconsumed() else { return }
     continueCancelling(step)
     noteRemaining()
-    return true
   }
 
   /// Cancels this promise because user code called `cancel()` on it.

@@ -115,16 +115,22 @@ enum Canceller: CaseIterable {
     }
   }
 
-  @Test(arguments: [Canceller.scope, .cancelAndFinish])
-  func inputOfAPartialResult_isWaitedFor(canceller: Canceller) async throws {
-    let input = Promise { await work.run() }
+  @Test(arguments: [Canceller.scope, .cancelAndFinish], [false, true])
+  func inputOfAPartialResult_isWaitedFor(
+    canceller: Canceller, thatACancelledHandlerReturns: Bool
+  ) async throws {
+    let (input, executor) = (Promise { await work.run() }, ManualExecutor())
     let partial = Promise { resolver in
       resolver.onCancel {
         input.cancel()
         resolver.fulfill(0)
       }
     }
-    let end = try await canceller.cancel(partial.bound(to: scope), in: scope)
+    let promise =
+      thatACancelledHandlerReturns
+      ? Promise<Int>.never.recover(on: executor) { _ in partial } : partial
+    let end = try await canceller.cancel(promise.bound(to: scope), in: scope)
+    executor.runAll()
     #expect(partial.state == "fulfilled: 0" && end.promise.isPending)
     work.open()
     await end.value
