@@ -60,7 +60,7 @@ public struct Page {
     if report.order.isEmpty { return "<p>No function returns a promise.</p>" }
     let items = report.order.map { "<li>\(escaped($0))</li>" }.joined()
     return "<p>Callees come before their callers.</p><details><summary>\(report.order.count)"
-      + " functions</summary><ol>\(items)</ol></details>"
+      + " function\(report.order.count == 1 ? "" : "s")</summary><ol>\(items)</ol></details>"
   }
 
   private var files: String {
