@@ -6,13 +6,13 @@ import PackageDescription
 
 /// A program and its tests.
 func example(
-  _ name: String, _ modules: [String] = [], server: Bool = false, settings: [SwiftSetting] = []
+  _ name: String, _ modules: [String] = [], servers: [String] = [], settings: [SwiftSetting] = []
 ) -> [Target] {
   var dependencies: [Target.Dependency] = []
   for module in ["Pledge"] + modules {
     dependencies.append(.product(name: module, package: "Pledge"))
   }
-  if server { dependencies.append("LoopbackServer") }
+  dependencies += servers.map { .target(name: $0) }
   let program: Target = .executableTarget(
     name: name, dependencies: dependencies, swiftSettings: settings)
   dependencies.append(.target(name: name))
@@ -22,13 +22,16 @@ func example(
 
 var targets: [Target] = [
   .target(
-    name: "LoopbackServer", dependencies: [.product(name: "Pledge", package: "Pledge")])
+    name: "LoopbackServer", dependencies: [.product(name: "Pledge", package: "Pledge")]),
+  .target(name: "UnreliableMirror", dependencies: ["LoopbackServer"]),
 ]
-targets += example("downloads", ["PledgeFoundation", "PledgeDiagnostics"], server: true)
+targets += example(
+  "downloads", ["PledgeFoundation", "PledgeDiagnostics"],
+  servers: ["LoopbackServer", "UnreliableMirror"])
 targets += example("checkout", ["PledgeFoundation"])
 targets += example("photos", settings: [.defaultIsolation(MainActor.self)])
-targets += example("crawler", ["PledgeFoundation"], server: true)
-targets += example("dashboard", ["PledgeFoundation"], server: true)
+targets += example("crawler", ["PledgeFoundation"], servers: ["LoopbackServer"])
+targets += example("dashboard", ["PledgeFoundation"], servers: ["LoopbackServer"])
 targets += example("importer")
 
 let package = Package(

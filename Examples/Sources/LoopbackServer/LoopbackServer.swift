@@ -1,10 +1,24 @@
 import Foundation
 import Pledge
 
-/// A small HTTP server for the examples, on a port of this machine that the system chooses.
+/// A small HTTP server for examples and tests, on a port of this machine that the system chooses.
 ///
-/// Each connection has a thread, and serves one request.
+/// Each connection has a thread, which can block.
 public final class LoopbackServer: Sendable {
+  /// What a client sends.
+  public struct Request: Sendable {
+    /// The method.
+    public var method = ""
+    /// The path.
+    public var path = ""
+    /// The part of the URL after the question mark.
+    public var query = ""
+    /// The header fields, with names in lowercase.
+    public var headers: [String: String] = [:]
+    /// The body.
+    public var body = Data()
+  }
+
   /// What the server sends for a request.
   public struct Answer: Sendable {
     /// The HTTP status.
@@ -35,22 +49,37 @@ public final class LoopbackServer: Sendable {
   public let url: URL
 
   private let listener: Int32
-  private let answer: @Sendable (_ path: String) async throws -> Answer
 
-  /// Starts a server, which runs until the program ends.
+  /// Starts a server that responds to one request on each connection.
   ///
   /// **Execution.** `answer` runs in a task for each request. If it throws, the server sends status
   /// 500.
   ///
   /// - Parameter answer: Returns the answer for the path of a request.
-  public init(_ answer: @escaping @Sendable (_ path: String) async throws -> Answer) throws {
-    // Otherwise, writing to a connection that the client has closed ends the program.
-    signal(SIGPIPE, SIG_IGN)
+  public convenience init(
+    _ answer: @escaping @Sendable (_ path: String) async throws -> Answer
+  ) throws {
+    try self.init(serving: { connection in
+      guard let path = connection.readRequest()?.path else { return }
+      // This thread has nothing else to do, so it can block until the answer is there.
+      let result = Result { try Promise { try await answer(path) }.wait() }
+      connection.send((try? result.get()) ?? Answer(status: 500))
+      connection.finish()
+    })
+  }
+
+  /// Starts a server that passes each connection to `serve`, and closes it afterwards.
+  ///
+  /// **Execution.** `serve` runs on a thread of its own.
+  public init(serving serve: @escaping @Sendable (Connection) -> Void) throws {
     #if canImport(Darwin)
+      // Otherwise, writing to a connection that the client has closed ends the program.
+      signal(SIGPIPE, SIG_IGN)
       listener = socket(AF_INET, SOCK_STREAM, 0)
     #else
       listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     #endif
+    _ = fcntl(listener, F_SETFD, FD_CLOEXEC)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = inet_addr("127.0.0.1")
@@ -64,65 +93,26 @@ public final class LoopbackServer: Sendable {
     guard isListening, let url = URL(string: "http://127.0.0.1:\(address.sin_port.bigEndian)/")
     else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
     self.url = url
-    self.answer = answer
-    Thread.detachNewThread { self.acceptConnections() }
-  }
-
-  private func acceptConnections() {
-    while true {
-      let connection = accept(listener, nil, nil)
-      guard connection >= 0 else {
-        // Too many files are open.
-        Thread.sleep(forTimeInterval: 0.01)
-        continue
+    Thread.detachNewThread { [listener] in
+      while true {
+        let descriptor = accept(listener, nil, nil)
+        if descriptor >= 0 {
+          Thread.detachNewThread {
+            serve(Connection(descriptor))
+            close(descriptor)
+          }
+        } else if errno == EINVAL {
+          // The server has been stopped.
+          close(listener)
+          return
+        } else {
+          // Too many files are open.
+          Thread.sleep(forTimeInterval: 0.01)
+        }
       }
-      Thread.detachNewThread {
-        self.serve(connection)
-        close(connection)
-      }
     }
   }
 
-  private func serve(_ connection: Int32) {
-    guard let path = readPath(connection) else { return }
-    let answer = answer
-    // This thread has nothing else to do, so it can block until the answer is there.
-    let result = Result { try Promise { try await answer(path) }.wait() }
-    let response = (try? result.get()) ?? Answer(status: 500)
-    let headers = response.headers.map { "\($0): \($1)\r\n" }.joined()
-    let head =
-      "HTTP/1.1 \(response.status) Status\r\nContent-Length: \(response.body.count)\r\n"
-      + "Connection: close\r\n\(headers)\r\n"
-    guard send(Data(head.utf8), to: connection) else { return }
-    let body = response.body.prefix(response.breaksAfter ?? .max)
-    for start in stride(from: body.startIndex, to: body.endIndex, by: 16_384) {
-      if response.pause > 0 { Thread.sleep(forTimeInterval: response.pause) }
-      let end = min(start + 16_384, body.endIndex)
-      guard send(body[start..<end], to: connection) else { return }
-    }
-  }
-
-  /// Reads the head of a request, and returns its path.
-  private func readPath(_ connection: Int32) -> String? {
-    var head = Data()
-    var buffer = [UInt8](repeating: 0, count: 4096)
-    while head.range(of: Data("\r\n\r\n".utf8)) == nil {
-      let count = recv(connection, &buffer, buffer.count, 0)
-      guard count > 0 else { return nil }
-      head += buffer[..<count]
-    }
-    return String(decoding: head, as: UTF8.self).split(separator: " ").dropFirst().first
-      .map(String.init)
-  }
-
-  /// Sends all bytes; returns false if the client has closed the connection.
-  private func send(_ data: Data, to connection: Int32) -> Bool {
-    var rest = data
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { write(connection, $0.baseAddress, $0.count) }
-      guard count > 0 else { return false }
-      rest = rest.dropFirst(count)
-    }
-    return true
-  }
+  /// Stops accepting connections; without this call, the server runs until the program ends.
+  public func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
 }

@@ -1,8 +1,8 @@
 import Foundation
-import LoopbackServer
 import Pledge
 import PledgeDiagnostics
 import PledgeFoundation
+import UnreliableMirror
 
 /// Starts two mirrors that are busy, break connections, and send wrong bytes, and downloads all
 /// their files.

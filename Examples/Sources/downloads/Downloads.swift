@@ -1,8 +1,8 @@
 import Foundation
-import LoopbackServer
 import Pledge
 import PledgeDiagnostics
 import PledgeFoundation
+import UnreliableMirror
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking

@@ -3,6 +3,7 @@ import LoopbackServer
 import Pledge
 import PledgeTesting
 import Testing
+import UnreliableMirror
 
 @testable import downloads
 

@@ -1,12 +1,12 @@
 extension FoundationTests {
   @Suite struct Downloading {
-    let server: LoopbackServer
+    let server: TestServer
     let folder: TemporaryFolder
     let session = URLSession(configuration: .ephemeral)
     let old = Data("old".utf8)
 
     init() throws {
-      server = try LoopbackServer()
+      server = try TestServer()
       folder = try TemporaryFolder()
     }
 

@@ -1,9 +1,9 @@
 extension FoundationTests {
   @Suite struct CancellingLoads {
-    let server: LoopbackServer
+    let server: TestServer
     let session = URLSession(configuration: .ephemeral)
 
-    init() throws { server = try LoopbackServer() }
+    init() throws { server = try TestServer() }
 
     @Test(arguments: ["/hang", "/slow"], [false, true])
     func cancel_afterTheRequestArrived_hangsUp(path: String, withProgress: Bool) async throws {

@@ -1,9 +1,9 @@
 extension FoundationTests {
   @Suite struct Loading {
-    let server: LoopbackServer
+    let server: TestServer
     let session = URLSession(configuration: .ephemeral)
 
-    init() throws { server = try LoopbackServer() }
+    init() throws { server = try TestServer() }
 
     @Test func failedConnection_printsAsOneLine_withHostAndReason() async throws {
       // No server listens on port 1.

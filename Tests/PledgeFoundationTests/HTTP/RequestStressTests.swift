@@ -3,7 +3,7 @@ extension FoundationTests {
   ///
   /// `PLEDGE_FULL=1` makes 10,000 of them.
   @Suite struct RequestStress {
-    let server: LoopbackServer
+    let server: TestServer
     let folder: TemporaryFolder
     let kept = URLSession(configuration: .ephemeral)
     // Its delegate is called on a concurrent queue.
@@ -13,7 +13,7 @@ extension FoundationTests {
     let count = ProcessInfo.processInfo.environment["PLEDGE_FULL"] == "1" ? 10_000 : 400
 
     init() throws {
-      server = try LoopbackServer()
+      server = try TestServer()
       folder = try TemporaryFolder()
       try body.write(to: folder.file("body"))
     }

@@ -1,10 +1,10 @@
 extension FoundationTests {
   @Suite struct Streaming {
-    let server: LoopbackServer
+    let server: TestServer
     let session = URLSession(configuration: .ephemeral)
     let received = Recorder<Data>()
 
-    init() throws { server = try LoopbackServer() }
+    init() throws { server = try TestServer() }
 
     private func stream(
       _ path: String, acceptsAnyStatus: Bool = false, progress: Progress? = nil

@@ -1,9 +1,9 @@
 extension FoundationTests {
   @Suite struct Validating {
-    let server: LoopbackServer
+    let server: TestServer
     let session = URLSession(configuration: .ephemeral)
 
-    init() throws { server = try LoopbackServer() }
+    init() throws { server = try TestServer() }
 
     @Test(arguments: [200, 201, 299])
     func validate_whenStatusTellsOfSuccess_passes(status: Int) async throws {

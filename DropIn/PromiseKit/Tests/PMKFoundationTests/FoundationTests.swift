@@ -7,9 +7,17 @@ import XCTest
   import FoundationNetworking
 #endif
 
+extension LoopbackServer {
+  /// Starts a server that responds to every request with the same body, and with the status that is
+  /// its path, or 200.
+  convenience init(body: String) throws {
+    try self.init { path in Answer(status: Int(path.dropFirst()) ?? 200, Data(body.utf8)) }
+  }
+}
+
 final class FoundationTests: XCTestCase {
   private let session = URLSession(configuration: .ephemeral)
-  private let server = LoopbackServer(body: "{\"answer\":42}")
+  private let server = try? LoopbackServer(body: "{\"answer\":42}")
 
   private func url(_ code: Int) throws -> URL {
     try XCTUnwrap(server).url.appendingPathComponent("\(code)")

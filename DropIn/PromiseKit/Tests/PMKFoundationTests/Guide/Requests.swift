@@ -109,7 +109,7 @@ final class RequestsGuideTests: XCTestCase {
   }
 
   private func server(_ body: String = "{\"answer\":42}") throws -> LoopbackServer {
-    try XCTUnwrap(LoopbackServer(body: body))
+    try LoopbackServer(body: body)
   }
 
   private func expect(_ texts: String...) {

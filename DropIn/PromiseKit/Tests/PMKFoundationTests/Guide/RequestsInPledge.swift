@@ -35,7 +35,7 @@ private struct Screen: Sendable {
 
 final class RequestsInPledgeTests: XCTestCase {
   func testRequests() throws {
-    let server = try XCTUnwrap(LoopbackServer(body: "{\"answer\":42}"))
+    let server = try LoopbackServer(body: "{\"answer\":42}")
     let shown = expectation(description: "shown")
     let screen = Screen(users: server.url, news: server.url) { text in
       XCTAssertEqual(text, "42 42")

@@ -1,4 +1,5 @@
 import Foundation
+import LoopbackServer
 import Synchronization
 
 /// Files, and the list of their checksums.
