@@ -26,7 +26,7 @@ extension FoundationTests {
           // A few at a time.
           if index >= 16 { await group.next() }
           group.addTask {
-            var random = SplitMix(seed: UInt64(index))
+            var random = SeededRandom(seed: UInt64(index))
             outcomes.record(await request(&random))
           }
         }
@@ -49,7 +49,7 @@ extension FoundationTests {
       try await waitUntil { try openDescriptors("") <= before + 50 }
     }
 
-    private func session(_ random: inout SplitMix) -> (URLSession, isOwn: Bool) {
+    private func session(_ random: inout SeededRandom) -> (URLSession, isOwn: Bool) {
       switch random.next(5) {
       case 0: (kept, false)
       case 1: (.shared, false)
@@ -59,7 +59,7 @@ extension FoundationTests {
     }
 
     /// Makes a request, and returns the name of what happened.
-    private func request(_ random: inout SplitMix) async -> String {
+    private func request(_ random: inout SeededRandom) async -> String {
       let (session, isOwn) = session(&random)
       let path = random.pick(["echo", "echo", "bytes/70000", "truncated", "hang", "slow"])
       let hops = random.next(4)
@@ -133,18 +133,8 @@ extension FoundationTests {
   }
 }
 
-/// Vigna's SplitMix64.
-private struct SplitMix {
-  var state: UInt64
-  init(seed: UInt64) { state = seed }
+extension SeededRandom {
+  fileprivate mutating func next(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
 
-  mutating func next(_ bound: Int) -> Int {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return Int((z ^ (z >> 31)) % UInt64(bound))
-  }
-
-  mutating func pick(_ names: [String]) -> String { names[next(names.count)] }
+  fileprivate mutating func pick(_ names: [String]) -> String { names[next(names.count)] }
 }

@@ -1,0 +1,1 @@
+../../PledgeTests/Support/SeededRandom.swift
