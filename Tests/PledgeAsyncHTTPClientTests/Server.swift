@@ -1,9 +1,7 @@
 #if AsyncHTTPClient
   import AsyncHTTPClient
-  import NIOCore
-  import NIOHTTP1
-  import NIOPosix
-  @_spi(DropIns) import Pledge
+  import Foundation
+  import Pledge
   import PledgeTesting
 
   /// What happened at the server.
@@ -25,162 +23,97 @@
   /// for its first request only, and `/cut` in the middle of the body.
   func withServer(_ body: (HTTPClient, String, ServerLog) async throws -> Void) async throws {
     let log = ServerLog()
-    let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-    let server = try await ServerBootstrap(group: group).serverChannelOption(.backlog, value: 256)
-      .childChannelInitializer { channel in
-        channel.eventLoop.makeCompletedFuture {
-          try channel.pipeline.syncOperations.configureHTTPServerPipeline()
-          try channel.pipeline.syncOperations.addHandler(ServerHandler(log))
-        }
-      }
-      .bind(host: "127.0.0.1", port: 0).get()
+    let server = try LoopbackServer(serving: log.serve)
     var configuration = HTTPClient.Configuration()
     // A server that isn't there fails a request at once.
     configuration.connectionPool.retryConnectionEstablishment = false
     let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-    let port = server.localAddress?.port ?? 0
+    let address = "http://127.0.0.1:\(server.url.port ?? 0)"
     var failure: (any Error)?
-    do { try await body(client, "http://127.0.0.1:\(port)", log) } catch { failure = error }
+    do { try await body(client, address, log) } catch { failure = error }
     try await client.shutdown()
-    try await server.close()
-    try await group.shutdownGracefully()
+    server.stop()
     if let failure { throw failure }
   }
 
   /// What happened at a server, and what it waits for.
   final class ServerLog: Sendable {
-    private let events = Mutex<Set<ServerEvent>>([])
-    /// When it is fulfilled, uploads are read.
-    let gate = Promise<Void>.withResolvers()
+    private typealias Answer = LoopbackServer.Answer
 
-    // Most tests don't open the gate, and nothing then waits for it.
-    deinit { gate.resolver.abandon() }
+    private let events = Mutex<Set<ServerEvent>>([])
+    /// Each signal lets the server read one upload.
+    let gate = DispatchSemaphore(value: 0)
 
     /// Records an event; returns whether it is the first of its kind.
     @discardableResult
-    func record(_ event: ServerEvent) -> Bool { events.withLock { $0.insert(event).inserted } }
+    private func record(_ event: ServerEvent) -> Bool {
+      events.withLock { $0.insert(event).inserted }
+    }
 
     /// Returns when this has happened.
     func happens(_ event: ServerEvent) async throws {
       try await waitUntil { events.withLock { $0.contains(event) } }
     }
-  }
 
-  /// One connection.
-  private final class ServerHandler: ChannelInboundHandler {
-    typealias InboundIn = HTTPServerRequestPart
-    typealias OutboundOut = HTTPServerResponsePart
-
-    private let log: ServerLog
-    private var path = ""
-    private var isFirst = false
-    private var body = ByteBuffer()
-    private var uploaded = 0
-    private var bytesLeft = 0
-    private var isSending = false
-
-    init(_ log: ServerLog) { self.log = log }
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-      switch unwrapInboundIn(data) {
-      case .head(let head):
-        path = head.uri
-        body.clear()
-        uploaded = 0
-        isFirst = log.record(.request(path))
-        if path == "/upload" { holdReading(context) }
-        if path == "/early" {
-          send(context, .temporaryRedirect, ByteBuffer(), ["location": "/echo"])
+    @Sendable fileprivate func serve(_ connection: LoopbackServer.Connection) {
+      var (path, isFirst, isOpen) = ("", false, true)
+      while isOpen {
+        let request = connection.readRequest { head in
+          path = head.path
+          isFirst = record(.request(path))
+          if path == "/upload" { gate.wait() }
+          if path == "/early" { connection.send(redirection) }
         }
-      case .body(let part):
-        if path == "/upload" {
-          uploaded += part.readableBytes
-        } else {
-          body.writeImmutableBuffer(part)
-        }
-      case .end: answer(context)
+        isOpen = request.map { respond(to: $0, isFirst, on: connection) } ?? false
       }
+      record(.closed(path))
     }
 
-    func channelInactive(context: ChannelHandlerContext) { log.record(.closed(path)) }
-
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-      context.close(promise: nil)
-    }
-
-    func channelWritabilityChanged(context: ChannelHandlerContext) {
-      if context.channel.isWritable { sendMore(context) } else { log.record(.blocked) }
-    }
-
-    private func holdReading(_ context: ChannelHandlerContext) {
-      let channel = context.channel
-      channel.setOption(.autoRead, value: false).assumeIsolated().whenSuccess { [log] in
-        log.gate.promise.future(on: channel.eventLoop).whenSuccess {
-          channel.setOption(.autoRead, value: true).whenComplete { _ in }
-        }
-      }
-    }
-
-    private func answer(_ context: ChannelHandlerContext) {
-      let number = path.split(separator: "/").last.flatMap { Int($0) } ?? 0
-      switch path {
-      case "/hello": send(context, .ok, ByteBuffer(string: "hello"))
-      case "/echo": send(context, .ok, body)
-      case "/upload": send(context, .ok, ByteBuffer(string: "\(uploaded)"))
-      case "/redirect": send(context, .temporaryRedirect, ByteBuffer(), ["location": "/echo"])
+    /// Responds to a request; returns whether the connection stays open.
+    private func respond(
+      to request: LoopbackServer.Request, _ isFirst: Bool, on connection: LoopbackServer.Connection
+    ) -> Bool {
+      let number = request.path.split(separator: "/").last.flatMap { Int($0) } ?? 0
+      switch request.path {
+      case "/hello": connection.send(answer(Data("hello".utf8)))
+      case "/echo": connection.send(answer(request.body))
+      case "/upload": connection.send(answer(Data("\(request.body.count)".utf8)))
+      case "/redirect": connection.send(redirection)
+      case "/early": break
       case "/part":
-        sendHead(context, .ok)
-        context.writeAndFlush(
-          wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: "part")))), promise: nil)
-      case "/closed": context.close(promise: nil)
-      case "/closed/once" where isFirst: context.close(promise: nil)
-      case "/closed/once": send(context, .ok, ByteBuffer(string: "open"))
+        connection.sendHead(status: 200, headers: ["Transfer-Encoding": "chunked"])
+        connection.send(Data("4\r\npart\r\n".utf8))
+        connection.waitForHangUp()
+        return false
+      case "/closed/once" where !isFirst: connection.send(answer(Data("open".utf8)))
+      case "/closed", "/closed/once": return false
       case "/cut":
-        sendHead(context, .ok, ["content-length": "9"])
-        context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: "part")))))
-          .assumeIsolated().whenComplete { _ in context.close(promise: nil) }
-      case _ where path.hasPrefix("/size/"):
-        sendHead(context, .ok, ["content-length": "\(number)"])
-        bytesLeft = number
-        sendMore(context)
-      case _ where path.hasPrefix("/status/"):
-        send(context, .init(statusCode: number), ByteBuffer(string: "status"))
-      default: break
+        connection.send(Answer(Data("part part".utf8), breaksAfter: 4))
+        return false
+      case _ where request.path.hasPrefix("/size/"):
+        connection.sendHead(
+          status: 200, headers: ["Connection": "keep-alive", "Content-Length": "\(number)"])
+        // As fast as the client reads.
+        for start in stride(from: 0, to: number, by: 1 << 16) {
+          let piece = Data(repeating: 7, count: min(1 << 16, number - start))
+          guard connection.send(piece, willWait: { record(.blocked) }) else { return false }
+        }
+      case _ where request.path.hasPrefix("/status/"):
+        connection.send(answer(Data("status".utf8), status: number))
+      default:
+        connection.waitForHangUp()
+        return false
       }
+      return true
     }
 
-    private func send(
-      _ context: ChannelHandlerContext, _ status: HTTPResponseStatus, _ body: ByteBuffer,
-      _ fields: HTTPHeaders = [:]
-    ) {
-      var headers = fields
-      headers.add(name: "content-length", value: "\(body.readableBytes)")
-      sendHead(context, status, headers)
-      context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
-      context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+    /// Returns an answer after which the connection stays open.
+    private func answer(_ body: Data, status: Int = 200) -> Answer {
+      Answer(status: status, headers: ["Connection": "keep-alive"], body)
     }
 
-    private func sendHead(
-      _ context: ChannelHandlerContext, _ status: HTTPResponseStatus, _ headers: HTTPHeaders = [:]
-    ) {
-      context.write(
-        wrapOutboundOut(.head(.init(version: .http1_1, status: status, headers: headers))),
-        promise: nil)
-    }
-
-    /// Sends until the client no longer reads.
-    private func sendMore(_ context: ChannelHandlerContext) {
-      // A flush can change whether the channel is writable, and call this again.
-      guard bytesLeft > 0, !isSending else { return }
-      isSending = true
-      defer { isSending = false }
-      while bytesLeft > 0, context.channel.isWritable {
-        let size = min(bytesLeft, 1 << 16)
-        bytesLeft -= size
-        context.writeAndFlush(
-          wrapOutboundOut(.body(.byteBuffer(ByteBuffer(repeating: 7, count: size)))), promise: nil)
-      }
-      if bytesLeft == 0 { context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil) }
+    private var redirection: Answer {
+      Answer(status: 307, headers: ["Connection": "keep-alive", "Location": "/echo"])
     }
   }
 #endif

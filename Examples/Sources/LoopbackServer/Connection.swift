@@ -7,10 +7,18 @@ extension LoopbackServer {
     /// What has been received, but not yet read.
     private var received = Data()
 
-    init(_ descriptor: Int32) { self.descriptor = descriptor }
+    init(_ descriptor: Int32) {
+      self.descriptor = descriptor
+      // Otherwise, a body waits until the client has acknowledged the head.
+      var isOn: Int32 = 1
+      let size = socklen_t(MemoryLayout<Int32>.size)
+      setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &isOn, size)
+    }
 
     /// Waits for a request, and returns it; returns nil if the client closes the connection.
-    public func readRequest() -> Request? {
+    ///
+    /// - Parameter receiveHead: Is called before the body is read.
+    public func readRequest(_ receiveHead: (Request) -> Void = { _ in }) -> Request? {
       guard let head = read(upTo: "\r\n\r\n") else { return nil }
       let lines = String(decoding: head, as: UTF8.self).components(separatedBy: "\r\n")
       let words = lines[0].split(separator: " ")
@@ -23,6 +31,7 @@ extension LoopbackServer {
         let value = line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
         request.headers[line[..<colon].lowercased()] = value
       }
+      receiveHead(request)
       if request.headers["expect"] != nil { send(Data("HTTP/1.1 100 Continue\r\n\r\n".utf8)) }
       let isChunked = request.headers["transfer-encoding"] == "chunked"
       let length = Int(request.headers["content-length"] ?? "0") ?? 0
@@ -50,8 +59,10 @@ extension LoopbackServer {
     }
 
     /// Sends all bytes; returns false if the client has closed the connection.
+    ///
+    /// - Parameter willWait: Is called before this waits for the client to receive earlier bytes.
     @discardableResult
-    public func send(_ data: Data) -> Bool {
+    public func send(_ data: Data, willWait: () -> Void = {}) -> Bool {
       #if canImport(Darwin)
         let flags: Int32 = 0
       #else
@@ -60,7 +71,11 @@ extension LoopbackServer {
       var rest = data
       while !rest.isEmpty {
         let count = rest.withUnsafeBytes { bytes in
-          sendto(descriptor, bytes.baseAddress, bytes.count, flags, nil, 0)
+          let count = sendto(
+            descriptor, bytes.baseAddress, bytes.count, flags | Int32(MSG_DONTWAIT), nil, 0)
+          guard count < 0, errno == EAGAIN else { return count }
+          willWait()
+          return sendto(descriptor, bytes.baseAddress, bytes.count, flags, nil, 0)
         }
         guard count > 0 else { return false }
         rest = rest.dropFirst(count)
