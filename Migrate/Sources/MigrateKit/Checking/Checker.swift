@@ -246,16 +246,14 @@ public final class Checker {
     guard function.labels != before.labels else { return [:] }
     let (names, oldNames) = (function.parameters.map(\.name), before.parameters.map(\.name))
     let properties = old.declarations.properties(of: before.owner)
-    var open = Set(oldNames.indices)
+    var open = Array(oldNames.indices)
     var result: [Int: String] = [:]
     for index in names.indices {
       let label = function.labels[index]
       let match =
-        open.first { oldNames[$0] == names[index] }
-        ?? open.first { label != "_" && before.labels[$0] == label }
-      guard let match else { continue }
-      open.remove(match)
-      result[index] = "parameter \(match)"
+        open.firstIndex { oldNames[$0] == names[index] }
+        ?? open.firstIndex { label != "_" && before.labels[$0] == label }
+      if let match { result[index] = "parameter \(open.remove(at: match))" }
     }
     for index in names.indices where result[index] == nil {
       if properties[names[index]] != nil {

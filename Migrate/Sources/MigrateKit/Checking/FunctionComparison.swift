@@ -164,28 +164,6 @@ struct FunctionComparison {
       judgment.add(Invariants(first, second, comparesLoops: !becameLoop).divergences, old, new)
     }
     closures = isVague || becameLoop ? [] : result?.closures ?? []
-    if let n = ProcessInfo.processInfo.environment["PM_DUMP"], old.function.fullName.contains(n) {
-      print(
-        "FUN", old.function.fullName, "undecided", judgment.undecided != nil, "vague", isVague,
-        "loop", becameLoop, "linear", old.unit.isLinear, new.unit.isLinear)
-      for (side, v) in [("OLD", old), ("NEW", new)] {
-        for (i, path) in v.unit.paths.enumerated() {
-          print(
-            side, i,
-            path.decisions.sorted { $0.key < $1.key }.map { "\($0.value ? "+" : "-")\($0.key)" }
-              .joined(separator: "; "))
-          for e in path.events {
-            print("     ", e.kind, e.key, e.list, e.executor, e.isStrong ? "" : "weak", e.loops)
-          }
-          print("     =>", path.ending, path.isVague ? "VAGUE" : "")
-        }
-      }
-      for d in result?.divergences ?? [] {
-        print(
-          "DIV", d.difference.rule, d.difference.detail, d.difference.oldOffset,
-          d.difference.newOffset, "certain", d.isCertain, "closed", d.isClosed, "first", d.isFirst)
-      }
-    }
     (self.old, self.new) = (old, new)
   }
 }

@@ -278,8 +278,8 @@ enum CaseName {
     let call =
       question.hasSuffix(".isCancelled")
       ? question.dropLast(12) : split(question)?.subject ?? ""
-    return call.wholeMatch(of: /error of \w*([Dd]e|[Ee]n)coder\w*(\(\))?\.(de|en)code\(.*\)/) != nil
-      || call.wholeMatch(of: /error of [\w.]*\.(decoder|encoder)\.(de|en)code\(.*\)/) != nil
+    return call.wholeMatch(
+      of: /error of [\w.]*([Dd]e|[Ee]n)coder(\(\))?\.(de|en)code\(.*\)/) != nil
   }
 
   /// Whether a text is that of an error which code writes, and not that of an error which it gets.
