@@ -111,37 +111,11 @@ private struct BlockingWait {
 extension Cell {
   /// Whether this cell depends on the handler that the current thread is running, or on a closure
   /// that would run in a place that `isBlocked`.
-  ///
-  /// Only what it depends on now is known.
   final func dependsOnRunningHandler(
     _ state: UnsafeMutablePointer<ThreadState>, orPlace isBlocked: (HandlerTarget) -> Bool
   ) -> Bool {
-    var rest = [self]
-    while var cell = rest.popLast() {
-      // The work of a limiter or a coalescer can wait for itself, in a cycle.
-      var forwards = 0
-      walk: while !cell.isSettled {
-        if state.pointee.running?.toOpaque() == Unmanaged.passUnretained(cell).toOpaque() {
-          return true
-        }
-        switch cell.producer {
-        case .source(let source, let callsClosure)?:
-          if callsClosure, isBlocked(unsafeDowncast(cell, to: Handler.self).place) { return true }
-          cell = source
-        case .cell(let source)? where forwards < 100:
-          forwards += 1
-          cell = source
-        case .closure(let target)?:
-          if isBlocked(target) { return true }
-          break walk
-        case .inputs(let pendingInputs)?:
-          rest += pendingInputs()
-          break walk
-        case .cell?, .timer?, nil:
-          break walk
-        }
-      }
-    }
-    return false
+    let running = state.pointee.running?.toOpaque()
+    return depends(
+      on: { running == Unmanaged.passUnretained($0).toOpaque() }, orPlace: isBlocked)
   }
 }

@@ -194,7 +194,9 @@ final class CancelHooks: Job, @unchecked Sendable {
       }
     }
     producer = nil
-    exchange(&cell, with: nil)?.reject(.cancellation(of: work))
+    guard let cell = exchange(&cell, with: nil) else { return }
+    // What waits for this cell gets its rejection, and would retain itself.
+    cell.reject(.cancellation(of: work.filter { !$0.waitsForCancellation }))
   }
 
   /// Releases the hooks of a promise that was not cancelled.
@@ -218,6 +220,13 @@ extension Cell {
 }
 
 extension RemainingWork {
+  /// Whether this is a promise that waits for one whose hooks run now, or are about to: it will get the
+  /// rejection that follows.
+  fileprivate var waitsForCancellation: Bool {
+    guard case .promise(let job) = self else { return false }
+    return unsafeDowncast(job, to: Cell.self).depends(on: { !($0 is Handler) && $0.isCancelled })
+  }
+
   /// Records work that the current cancellation leaves.
   static func note(_ work: RemainingWork) {
     ThreadState.current.pointee.remainingWork?.append(work)
