@@ -205,16 +205,7 @@ public final class Checker {
   ) -> FunctionComparison? {
     let written = old.writtenMembers(of: before, oldInlined)
     let members = new.writtenMembers(of: after, newInlined)
-    let added: Set<String> =
-      written.words.contains("retry")
-      ? self.retries.filter { $0 == "retry" || !written.words.contains($0[...]) } : []
-    let keepsName = added.contains("retry")
-    let keepsCondition = keepsName && (new.declarations.byName["retry"] ?? []).askAsLibrary
-    func retries(_ names: Set<String>) -> Retries? {
-      added.isEmpty
-        ? nil
-        : Retries(names: names, hasSameName: keepsName, hasSameCondition: keepsCondition)
-    }
+    let retries = retries(written)
     // Each doubles the number of paths.
     let followsFallbacks = max(written.fallbacks, members.fallbacks) <= 5
     let oldReading = Reading(
@@ -222,20 +213,33 @@ public final class Checker {
       followsFallbacks: followsFallbacks,
       newNames: newNames.merging(newProperties(before.owner, after.owner)) { $1 },
       returnedParameter: old.returnedParameter,
-      retries: retries(["retry"]),
+      retries: retries?.old,
       otherProperties: properties(new, after.owner, newTypes),
       otherLocks: members.words.contains("lock"))
     let newReading = Reading(
       inlined: newInlined, impliedTypes: members.impliedTypes(from: written), ownTypes: newTypes,
       followsFallbacks: followsFallbacks, returnedParameter: new.returnedParameter,
       takesWork: takesWork, parameters: parameters(of: after, before),
-      retries: retries(added),
+      retries: retries?.new,
       otherProperties: properties(old, before.owner, oldTypes),
       otherLocks: written.words.contains("lock"))
     guard let first = Version(old, before, oldReading, written),
       let second = Version(new, after, newReading, members)
     else { return nil }
     return FunctionComparison(first, second)
+  }
+
+  /// What tries work again in both versions of a function, if it's the library's `retry` in the old one.
+  private func retries(_ written: WrittenMembers) -> (old: Retries, new: Retries)? {
+    guard written.words.contains("retry") else { return nil }
+    let names = retries.filter { $0 == "retry" || !written.words.contains($0[...]) }
+    if names.isEmpty { return nil }
+    let keepsName = names.contains("retry")
+    let keepsCondition = keepsName && (new.declarations.byName["retry"] ?? []).askAsLibrary
+    func side(_ names: Set<String>) -> Retries {
+      Retries(names: names, hasSameName: keepsName, hasSameCondition: keepsCondition)
+    }
+    return (side(["retry"]), side(names))
   }
 
   /// The descriptions of a function's parameters in its old version: parameters have the same name or

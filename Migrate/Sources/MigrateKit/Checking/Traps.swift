@@ -29,7 +29,6 @@ private class FunctionVisitor: SyntaxVisitor {
 
 private final class TrapFinder: FunctionVisitor {
   var traps: [Trap] = []
-  private var pauses: Set<String> { declarations.pauses.union(["sleep"]) }
 
   override func visit(_ node: FunctionCallExprSyntax) -> SyntaxVisitorContinueKind {
     if let closure = node.trailingClosure, let name = node.functionName {
@@ -79,7 +78,7 @@ private final class TrapFinder: FunctionVisitor {
   private func findCutPause(_ work: ClosureExprSyntax, of task: FunctionCallExprSyntax) {
     let statements = Array(work.statements)
     guard let name = task.parent?.as(InfixOperatorExprSyntax.self)?.leftOperand.storage,
-      let pause = statements.firstIndex(where: { $0.isUncheckedPause(pauses) }),
+      let pause = statements.firstIndex(where: { $0.isUncheckedPause(declarations.pauses) }),
       case let rest = statements.dropFirst(pause + 1), !rest.isEmpty,
       !rest.contains(where: \.asksForCancellation),
       function.file.syntax.tokens(viewMode: .sourceAccurate).contains(where: { $0.cancels(name) })
@@ -106,7 +105,7 @@ private final class TrapFinder: FunctionVisitor {
   private func findUnendedWork(_ group: ClosureExprSyntax) {
     let children = group.statements.children
     guard children.count == 2, group.statements.names("next"), !group.statements.hasLoop,
-      let timer = children.firstIndex(where: { $0.statements.names(anyOf: pauses) })
+      let timer = children.firstIndex(where: { $0.statements.names(anyOf: declarations.pauses) })
     else { return }
     let finder = UnendedWork(function, declarations)
     finder.walk(children[1 - timer].statements)

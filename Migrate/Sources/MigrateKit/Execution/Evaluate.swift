@@ -186,11 +186,9 @@ extension Machine {
   }
 
   func member(_ base: Value, _ written: String) -> Value {
-    // However a program's own extension of errors calls it.
-    let isOfErrors =
-      declarations.byName["\(written).get"]?.contains { $0.owner == "Error" } ?? false
+    // However a program calls it.
     let name =
-      isOfErrors && written.lowercased().contains("cancel")
+      declarations.asksForCancellation(written)
         || ["isCancellation", "isCancelledError", "isCanceled"].contains(written)
       ? "isCancelled" : typeName(written)
     return switch base {

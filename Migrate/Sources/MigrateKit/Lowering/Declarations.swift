@@ -32,14 +32,14 @@ final class Declarations {
   /// The library that the tree uses, if it uses only one.
   private let library: Library?
   private var getters: Set<String> = []
-  /// The names of asynchronous functions that do nothing but pause.
+  /// The names of asynchronous functions that do nothing but pause, with the library's.
   private(set) lazy var pauses = Set(
     functions.filter { function in
       function.isAsync && function.statements?.count == 1
         && function.statements?.tokens(viewMode: .sourceAccurate).contains { $0.text == "sleep" }
           ?? false
     }
-    .map(\.name))
+    .map(\.name) + ["sleep"])
   private var stored: [String: [String: String]] = [:]
   private var callbackErrors: [String: Set<Int>] = [:]
   /// The parts of properties that hold tuples.
@@ -175,12 +175,14 @@ final class Declarations {
     return !fitting.isEmpty && fitting.allSatisfy { !$0.plainResult.hasSuffix("?") }
   }
 
-  /// Whether a function tells, by its name and type, if an error is a cancellation.
+  /// Whether a function of the program, or a property that it adds to errors, tells by its name and type
+  /// if an error is a cancellation.
   func asksForCancellation(_ name: String) -> Bool {
     name.lowercased().contains("cancel")
-      && byName[name]?.contains {
-        $0.returns == "Bool" && ["Error", "any Error"].contains($0.parameters.first?.type)
-      } ?? false
+      && (byName["\(name).get", default: []].contains { $0.owner == "Error" }
+        || byName[name, default: []].contains {
+          $0.returns == "Bool" && ["Error", "any Error"].contains($0.parameters.first?.type)
+        })
   }
 
   /// The functions of the tree that a call can be.
