@@ -137,7 +137,10 @@ extension Promise {
     attempts: Int, delay: Double = 1, _ operation: @escaping @Sendable () throws -> Promise
   ) -> Promise { unavailable() }
 
-  @available(*, unavailable, message: "the closure is given one resolver: '{ resolver in … }'")
+  @available(
+    *, unavailable,
+    message: "the closure is given one resolver: '{ resolver in resolver.fulfill(…) }'"
+  )
   @_disfavoredOverload
   public init(
     _ body: (_ fulfill: @escaping (Value) -> Void, _ reject: @escaping (any Error) -> Void) throws
@@ -149,7 +152,11 @@ extension Guarantee {
   @available(*, unavailable, renamed: "finally")
   public func ensure(_ body: @escaping @Sendable () -> Void) -> Guarantee<Value> { unavailable() }
 
-  @available(*, unavailable, message: "cancel a promise made from it, such as 'promise'")
+  @available(
+    *, unavailable,
+    message:
+      "a guarantee has no error to end with; cancel a promise made from it, such as 'promise'"
+  )
   public func cancel() {}
 }
 
